@@ -110,6 +110,9 @@ mod tests {
     #[test]
     fn matrix_holds_scaled_rotation_and_translation() {
         let m = Similarity::new(2.0, TURN_Z, [1.0, 2.0, 3.0]).matrix();
-        assert_eq!(m, [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 2.0], [0.0, 0.0, 2.0, 3.0], [0.0, 0.0, 0.0, 1.0]]);
+        assert_eq!(
+            m,
+            [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 2.0], [0.0, 0.0, 2.0, 3.0], [0.0, 0.0, 0.0, 1.0]]
+        );
     }
 }

@@ -1,0 +1,211 @@
+//! Errors: one line that names the file, the place in it, what is wrong and what to do.
+//!
+//! Readers inside the crate work on streams and do not know the file's name; they fail with a [`Fault`],
+//! and the public functions add the name.
+
+use std::fmt;
+use std::io;
+
+use crate::files::{NpyError, PlyError, TextError, ZipError};
+
+/// Why a file could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The operating system refused: no such file, no permission, a broken disk.
+    #[error("cannot read {file}: {cause}")]
+    Io {
+        /// The file, quoted, or the name of the stream.
+        file: String,
+        /// What the operating system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The path is that of a directory.
+    #[error("cannot read {file}: it is a directory; name a file inside it")]
+    Directory {
+        /// The directory, quoted.
+        file: String,
+    },
+    /// The bytes are not what they should be.
+    #[error("{file}{place}: {problem}")]
+    Malformed {
+        /// The file, quoted, or the name of the stream; for archives with the array's name.
+        file: String,
+        /// Where in the file.
+        place: Place,
+        /// What is wrong there, and what to do. Boxed to keep results small.
+        problem: Box<Problem>,
+    },
+}
+
+/// A place in a file. Lines and columns of text count from 1, as editors do; rows and columns of arrays
+/// and bytes count from 0, as `NumPy` and hex viewers do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// The file as a whole.
+    Whole,
+    /// A line of text, from 1.
+    Line(u64),
+    /// A field of text: line and column, both from 1.
+    Field {
+        /// The line, from 1.
+        line: u64,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// An entry of an array: row and column, both from 0.
+    Entry {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+    },
+    /// A byte, from 0.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => Ok(()),
+            Self::Line(line) => write!(f, ", line {line}"),
+            Self::Field { line, column } => write!(f, ", line {line}, column {column}"),
+            Self::Entry { row, column } => write!(f, ", row {row}, column {column} (counted from 0)"),
+            Self::Byte(byte) => write!(f, ", byte {byte}"),
+        }
+    }
+}
+
+/// What is wrong at a place.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A table of text is malformed.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// A PLY file is malformed.
+    #[error(transparent)]
+    Ply(#[from] PlyError),
+    /// A `NumPy` array is malformed or of the wrong kind.
+    #[error(transparent)]
+    Npy(#[from] NpyError),
+    /// An `.npz` archive is malformed or lacks an array.
+    #[error(transparent)]
+    Zip(#[from] ZipError),
+    /// NaN or infinity in a match.
+    #[error("{value} is not a finite number; remove this match or correct it")]
+    NotFinite {
+        /// The value.
+        value: f64,
+    },
+    /// An index below zero.
+    #[error("index {value} is negative; indices count from 0")]
+    NegativeIndex {
+        /// The value.
+        value: f64,
+    },
+    /// An index that is no whole number, or too large to be one.
+    #[error("{value} is not an index; indices are whole numbers that count from 0")]
+    NotAnIndex {
+        /// The value.
+        value: f64,
+    },
+    /// The file is in order but holds nothing.
+    #[error("there are no {what} in it; at least one is needed")]
+    Nothing {
+        /// What was looked for: `matches`, `points`, `index pairs`.
+        what: &'static str,
+    },
+}
+
+/// A failure inside a stream whose name is not known yet.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The stream failed.
+    Io(io::Error),
+    /// The content is wrong.
+    Malformed(Place, Box<Problem>),
+}
+
+impl Fault {
+    /// `problem` at `place`.
+    pub(crate) fn at(place: Place, problem: impl Into<Problem>) -> Self {
+        Self::Malformed(place, Box::new(problem.into()))
+    }
+
+    /// `problem` of the file as a whole.
+    pub(crate) fn whole(problem: impl Into<Problem>) -> Self {
+        Self::at(Place::Whole, problem)
+    }
+
+    /// The public error: `file` as made by [`label`], or the name of a stream.
+    pub(crate) fn in_file(self, file: &str) -> FileError {
+        let file = file.to_owned();
+        match self {
+            Self::Io(cause) => FileError::Io { file, cause },
+            Self::Malformed(place, problem) => FileError::Malformed { file, place, problem },
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(cause: io::Error) -> Self {
+        Self::Io(cause)
+    }
+}
+
+/// Text from a file for use in a message: one line, of bounded length, in backticks.
+pub(crate) fn quote(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    format!("`{shown}{dots}`")
+}
+
+/// Names from a file for use in a message, of bounded length.
+pub(crate) fn quote_all<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 20;
+    let mut names = names.into_iter();
+    let mut shown: Vec<String> = names.by_ref().take(MOST).map(quote).collect();
+    let more = names.count();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
+}
+
+/// How messages call the file at `path`: in full, since it must be found again, but on one line.
+pub(crate) fn label(path: &std::path::Path) -> String {
+    let shown = path.display().to_string();
+    let escaped: String = shown
+        .chars()
+        .flat_map(|c| {
+            let control = c.is_control();
+            let escape = control.then(|| c.escape_default()).into_iter().flatten();
+            escape.chain((!control).then_some(c))
+        })
+        .collect();
+    format!("`{escaped}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_short_and_on_one_line() {
+        assert_eq!(quote("a\nb"), "`a\\nb`");
+        assert_eq!(quote(&"x".repeat(41)), format!("`{}…`", "x".repeat(40)));
+        assert_eq!(quote_all([]), "none");
+        assert_eq!(quote_all(["a", "b"]), "`a`, `b`");
+        assert!(quote_all(["n"; 25]).ends_with("`n`, and 5 more"));
+        assert_eq!(label(std::path::Path::new("dir/a\nü.csv")), "`dir/a\\nü.csv`");
+    }
+
+    #[test]
+    fn a_result_stays_small() {
+        assert!(size_of::<FileError>() <= 64);
+    }
+}

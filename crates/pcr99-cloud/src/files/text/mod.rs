@@ -1,0 +1,116 @@
+//! Tables of numbers as text: [`Lines`] → [`Rows`] → numbers.
+//!
+//! Accepted: columns separated by commas, semicolons, tabs or spaces; an optional header; blank lines;
+//! comment lines that begin with `#` or `//`; either line ending; a byte order mark; a separator at the
+//! end of a line.
+
+/// Bytes → lines that hold something.
+mod lines;
+
+/// Lines → rows of fields, with an optional header.
+mod rows;
+
+pub(crate) use lines::{Lines, MAX_LINE, read_line};
+pub(crate) use rows::Rows;
+
+/// What is wrong with a table of text.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextError {
+    /// The first bytes are those of another format.
+    #[error("this is not a table of text but {what}; {remedy}")]
+    Foreign {
+        /// The format that was recognised.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A byte that text does not have.
+    #[error("this is not text ({what}); give a table of numbers, saved as UTF-8")]
+    NotText {
+        /// What was found.
+        what: &'static str,
+    },
+    /// A line longer than any table has.
+    #[error("the line is longer than {} KiB, so this is no table of numbers; put one row on each line", MAX_LINE / 1024)]
+    LineTooLong,
+    /// No line with content.
+    #[error("the file is empty; it needs rows of numbers")]
+    Empty,
+    /// Only a header.
+    #[error("there are no rows of numbers below the header")]
+    HeaderOnly,
+    /// The first row does not have the right number of columns.
+    #[error("{found} column(s), but {expected}")]
+    Columns {
+        /// How many there are.
+        found: usize,
+        /// How many are needed, and what they hold.
+        expected: &'static str,
+    },
+    /// A later row does not have as many columns as the first.
+    #[error("{found} column(s), but the rows above have {expected}; complete or remove this row")]
+    Ragged {
+        /// How many this row has.
+        found: usize,
+        /// How many the first row has.
+        expected: usize,
+    },
+    /// The columns are picked by name, but the header does not have as many as the rows.
+    #[error("the header names {header} column(s), but the first row below it has {row}; give each column one name")]
+    HeaderWidth {
+        /// Names in the header.
+        header: usize,
+        /// Columns in the first row.
+        row: usize,
+    },
+    /// The header has some of the names that pick columns, but not all.
+    #[error("the header has a column `{found}` but no `{missing}`; name all of sx, sy, sz, tx, ty, tz or none")]
+    MissingName {
+        /// One that is there.
+        found: &'static str,
+        /// The first that is not.
+        missing: &'static str,
+    },
+    /// Two columns have the same name.
+    #[error("the header names two columns `{name}`; rename or remove one")]
+    DuplicateName {
+        /// The name.
+        name: &'static str,
+    },
+    /// Nothing between two separators.
+    #[error("the field is empty; complete or remove this row")]
+    EmptyField,
+    /// A field that is no number.
+    #[error("{field} is not a number{hint}")]
+    NotANumber {
+        /// The field, quoted and shortened.
+        field: String,
+        /// What may be the reason.
+        hint: Hint,
+    },
+}
+
+/// What may be the reason that a field is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hint {
+    /// Nothing known.
+    None,
+    /// `1,5` between semicolons.
+    DecimalComma,
+    /// Spaces inside a field between commas.
+    MixedSeparators,
+}
+
+impl std::fmt::Display for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "; correct or remove this row",
+            Self::DecimalComma => "; write decimals with a point, not a comma",
+            Self::MixedSeparators => {
+                "; the line mixes commas and spaces: separate columns by one of them, and write decimals with a point"
+            }
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! What can be wrong with the input, in words that name the place and the remedy.
+
+use std::fmt;
+
+/// Which of the two point sets an error speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The points `a` that are moved.
+    Source,
+    /// The points `b` they are moved to.
+    Target,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Target => "target",
+        })
+    }
+}
+
+/// Bad input. Too few inliers is not among these: that is an outcome, see [`Registration`](crate::Registration).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter that must be finite and positive was not.
+    #[error("`{name}` must be finite and positive, got {value}")]
+    NotPositive {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// A parameter that must lie between 0 and 1 did not.
+    #[error("`{name}` must be between 0 and 1, got {value}")]
+    NotAFraction {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// A number that must be at least one was zero.
+    #[error("`{name}` must be at least 1")]
+    Zero {
+        /// The parameter.
+        name: &'static str,
+    },
+    /// The grid of `ln s` would have too many candidates.
+    #[error("a grid step of {grid_step} is too fine: use at least {least} with this epsilon")]
+    GridTooFine {
+        /// The step given.
+        grid_step: f64,
+        /// The finest step that is accepted.
+        least: f64,
+    },
+    /// The two sides of the matches differ in number.
+    #[error(
+        "{source_points} source points but {target_points} target points: row i of one must match row i of the other"
+    )]
+    UnequalLengths {
+        /// How many source points.
+        source_points: usize,
+        /// How many target points.
+        target_points: usize,
+    },
+    /// Three matches are the least that fix a similarity.
+    #[error("{found} matches: at least 3 are needed")]
+    TooFewMatches {
+        /// How many there are.
+        found: usize,
+    },
+    /// A coordinate is NaN or infinite.
+    #[error("match {index} (counted from 0) has a {side} coordinate that is not finite: remove it")]
+    NotFinite {
+        /// Which side.
+        side: Side,
+        /// Which match, from 0.
+        index: usize,
+    },
+    /// All points of one side coincide.
+    #[error("all {side} points are equal: nothing fixes a rotation")]
+    AllEqual {
+        /// Which side.
+        side: Side,
+    },
+    /// All points of one side lie on a line.
+    #[error(
+        "all {side} points lie on one line: the rotation about it cannot be found; add matches off the line"
+    )]
+    Collinear {
+        /// Which side.
+        side: Side,
+    },
+    /// A pair of indices points outside a cloud.
+    #[error(
+        "index pair {row} (counted from 0) names {side} point {index}, but there are {points} (counted from 0)"
+    )]
+    IndexOutOfRange {
+        /// Which pair of indices, from 0.
+        row: usize,
+        /// Which side.
+        side: Side,
+        /// The index given.
+        index: usize,
+        /// How many points the cloud has.
+        points: usize,
+    },
+    /// The method would need more memory than it may use.
+    #[error(
+        "{matches} matches need {needed_mib} MiB with this method, more than the budget of {budget_mib} MiB: \
+         raise the memory budget or thin the matches"
+    )]
+    TooMuchMemory {
+        /// How many matches.
+        matches: usize,
+        /// What they would need.
+        needed_mib: u64,
+        /// What is allowed.
+        budget_mib: u64,
+    },
+}

@@ -1,0 +1,192 @@
+//! How many points fit a hypothesis: `e = s·R·a + t − b`, inlier ⇔ `‖e‖² ≤ δ_in²`.
+//!
+//! Only a hypothesis with more inliers than the best so far matters, and hardly any has them. So each is first counted in
+//! single precision with a threshold widened by all that rounding can do, which never counts too few; only when that
+//! exceeds the best is it counted exactly.
+
+use super::{Soa, compiled_twice};
+use crate::Similarity;
+
+/// A hypothesis as the loops want it: `s·R` and `t`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Affine {
+    pub(crate) linear: [[f64; 3]; 3],
+    pub(crate) translation: [f64; 3],
+}
+
+impl From<&Similarity> for Affine {
+    fn from(model: &Similarity) -> Self {
+        Self { linear: model.linear(), translation: model.translation() }
+    }
+}
+
+compiled_twice! {
+    /// Number of points whose squared residual is at most `delta_sq`.
+    pub(crate) fn count_inliers(points: &Soa, model: &Affine, delta_sq: f64) -> usize = count_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn count_lanes(points: &Soa, model: &Affine, delta_sq: f64) -> usize {
+    let n = points.len();
+    let [ax, ay, az] = points.a.each_ref().map(|column| &column[..n]); // equal lengths: no bounds checks below
+    let [bx, by, bz] = points.b.each_ref().map(|column| &column[..n]);
+    let ([r0, r1, r2], [t0, t1, t2]) = (model.linear, model.translation);
+    let mut count = 0;
+    for i in 0..n {
+        let ex = r0[0] * ax[i] + r0[1] * ay[i] + r0[2] * az[i] + t0 - bx[i];
+        let ey = r1[0] * ax[i] + r1[1] * ay[i] + r1[2] * az[i] + t1 - by[i];
+        let ez = r2[0] * ax[i] + r2[1] * ay[i] + r2[2] * az[i] + t2 - bz[i];
+        count += usize::from(ex * ex + ey * ey + ez * ez <= delta_sq);
+    }
+    count
+}
+
+/// Squared residual of one point, by the same operations as the count.
+pub(crate) fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
+    let ([x, y, z], b) = (points.source(i), points.target(i));
+    let error = |axis: usize| {
+        let row = model.linear[axis];
+        row[0] * x + row[1] * y + row[2] * z + model.translation[axis] - b[axis]
+    };
+    let [ex, ey, ez] = [error(0), error(1), error(2)];
+    ex * ex + ey * ey + ez * ez
+}
+
+/// The points in single precision, for counts that need only be bounds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Coarse {
+    a: [Vec<f32>; 3],
+    b: [Vec<f32>; 3],
+}
+
+impl Coarse {
+    /// Becomes `points`, keeping its buffers. All coordinates must be within [−2, 2].
+    pub(crate) fn assign(&mut self, points: &Soa) {
+        let columns = self.a.iter_mut().chain(&mut self.b).zip(points.a.iter().chain(&points.b));
+        for (to, from) in columns {
+            to.clear();
+            to.extend(from.iter().map(|&x| x as f32));
+        }
+    }
+
+    /// Whether `model` may have more than `floor` inliers within `delta`: false only when it certainly has not.
+    pub(crate) fn may_exceed(&self, model: &Affine, delta: f64, floor: usize) -> bool {
+        match Self::widened_sq(model, delta) {
+            Some(widened_sq) => {
+                let linear = model.linear.map(|row| row.map(|x| x as f32));
+                let translation = model.translation.map(|x| x as f32);
+                exceeds(&self.a, &self.b, &linear, &translation, widened_sq, floor)
+            }
+            None => true,
+        }
+    }
+
+    /// The squared threshold that no rounding in single precision can make too small; `None` when the numbers are too
+    /// large for single precision.
+    fn widened_sq(model: &Affine, delta: f64) -> Option<f32> {
+        // Each component of a residual is a sum of five terms, of which the rounded inputs and the four roundings of the
+        // sum are wrong by less than 8 units of 2⁻²⁴ of the sum of their sizes. Doubled twice to be safe, times √3.
+        let largest = |row: &[f64]| row.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let linear = model.linear.iter().map(|row| largest(row)).fold(0.0, f64::max);
+        let sizes = 6.0 * linear + largest(&model.translation) + 2.0;
+        let widened = delta + 64.0 * f64::from(f32::EPSILON) * sizes;
+        let widened_sq = widened * widened * (1.0 + 1e-5);
+        (sizes < 1e15 && widened_sq < 1e30).then_some(widened_sq as f32)
+    }
+}
+
+/// How many points are looked at between two tests for leaving early.
+const BLOCK: usize = 128;
+
+compiled_twice! {
+    /// Whether more than `floor` points are within the threshold; gives up once the points left cannot make it so.
+    fn exceeds(
+        a: &[Vec<f32>; 3], b: &[Vec<f32>; 3], linear: &[[f32; 3]; 3], translation: &[f32; 3], delta_sq: f32, floor: usize,
+    ) -> bool = exceeds_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn exceeds_lanes(
+    a: &[Vec<f32>; 3],
+    b: &[Vec<f32>; 3],
+    linear: &[[f32; 3]; 3],
+    translation: &[f32; 3],
+    delta_sq: f32,
+    floor: usize,
+) -> bool {
+    let n = a[0].len();
+    let ([r0, r1, r2], [t0, t1, t2]) = (*linear, *translation);
+    let mut count = 0;
+    let mut start = 0;
+    while start < n {
+        let end = (start + BLOCK).min(n);
+        let [ax, ay, az] = a.each_ref().map(|column| &column[start..end]);
+        let [bx, by, bz] = b.each_ref().map(|column| &column[start..end]);
+        let mut inside = 0_u32;
+        for i in 0..end - start {
+            let ex = r0[0] * ax[i] + r0[1] * ay[i] + r0[2] * az[i] + (t0 - bx[i]);
+            let ey = r1[0] * ax[i] + r1[1] * ay[i] + r1[2] * az[i] + (t1 - by[i]);
+            let ez = r2[0] * ax[i] + r2[1] * ay[i] + r2[2] * az[i] + (t2 - bz[i]);
+            inside += u32::from(ex * ex + ey * ey + ez * ez <= delta_sq);
+        }
+        count += inside as usize;
+        start = end;
+        if count > floor {
+            return true;
+        }
+        if count + (n - end) <= floor {
+            return false;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::test_points;
+    use proptest::{array::uniform3, prelude::*, sample::Index};
+
+    proptest! {
+        /// Lengths meet every remainder of the vector width; the threshold sits exactly on one point, so a single wrong
+        /// rounding changes the count.
+        #[test]
+        fn fast_equals_reference(
+            n in 1_usize..67, seed in any::<u64>(),
+            linear in uniform3(uniform3(-2.0..2.0)), translation in uniform3(-2.0..2.0), pick in any::<Index>(),
+        ) {
+            let (points, model) = (test_points::random(n, seed), Affine { linear, translation });
+            let delta_sq = squared_residual(&points, &model, pick.index(n));
+            let expected = (0..n).filter(|&i| squared_residual(&points, &model, i) <= delta_sq).count();
+            prop_assert_eq!(count_inliers(&points, &model, delta_sq), expected);
+        }
+
+        /// A bound: never says no when the exact count is above the floor, whatever the sizes of the numbers.
+        #[test]
+        fn coarse_count_is_never_too_small(
+            n in 1_usize..400, seed in any::<u64>(), linear in uniform3(uniform3(-2.0..2.0)),
+            translation in uniform3(-2.0..2.0), power in -8..24_i32, pick in any::<Index>(),
+        ) {
+            let points = test_points::random(n, seed);
+            let factor = 10_f64.powi(power);
+            let model = Affine { linear: linear.map(|r| r.map(|x| x * factor)), translation: translation.map(|x| x * factor) };
+            let delta_sq = squared_residual(&points, &model, pick.index(n));
+            let exact = count_inliers(&points, &model, delta_sq);
+            let mut coarse = Coarse::default();
+            coarse.assign(&points);
+            prop_assert!(coarse.may_exceed(&model, delta_sq.sqrt(), exact - 1));
+        }
+    }
+
+    #[test]
+    fn coarse_count_rejects_what_is_far_off() {
+        let points = test_points::random(1000, 3);
+        let mut coarse = Coarse::default();
+        coarse.assign(&points);
+        let model =
+            Affine { linear: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], translation: [9.0; 3] };
+        assert!(!coarse.may_exceed(&model, 0.01, 0));
+    }
+}

@@ -1,0 +1,108 @@
+//! Hot loops only: plain slices in, nothing allocated, each with a plain twin in its tests that it equals to the bit.
+//!
+//! Every loop is written once and compiled twice, for the baseline of the platform and for AVX2, chosen when it runs.
+//! Both do the same operations in the same order without fused multiply-add, so results do not depend on the CPU.
+//! This is the only place with `unsafe`.
+
+pub(crate) mod consensus;
+pub(crate) mod consistent_bits;
+pub(crate) mod log_ratio;
+pub(crate) mod savings;
+pub(crate) mod similar_edges;
+
+/// Defines `$name` as `$lanes` compiled for AVX2 where the CPU has it, else as it is.
+macro_rules! compiled_twice {
+    ($(#[$doc:meta])* $visible:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $lanes:ident) => {
+        $(#[$doc])*
+        $visible fn $name($($arg: $type),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2($($arg: $type),*) $(-> $out)? {
+                    $lanes($($arg),*)
+                }
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the line above checked that this CPU has AVX2.
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            $lanes($($arg),*)
+        }
+    };
+}
+pub(crate) use compiled_twice;
+
+/// Matched points, one array per coordinate: `a` the source, `b` the target.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Soa {
+    pub(crate) a: [Vec<f64>; 3],
+    pub(crate) b: [Vec<f64>; 3],
+}
+
+impl Soa {
+    /// How many matches.
+    pub(crate) fn len(&self) -> usize {
+        self.a[0].len()
+    }
+
+    /// Source point of match `i`.
+    pub(crate) fn source(&self, i: usize) -> [f64; 3] {
+        self.a.each_ref().map(|column| column[i])
+    }
+
+    /// Target point of match `i`.
+    pub(crate) fn target(&self, i: usize) -> [f64; 3] {
+        self.b.each_ref().map(|column| column[i])
+    }
+
+    /// Becomes `other` in the order given, keeping its buffers.
+    pub(crate) fn assign_permuted(&mut self, other: &Self, order: &[u32]) {
+        let columns = self.a.iter_mut().chain(&mut self.b).zip(other.a.iter().chain(&other.b));
+        for (to, from) in columns {
+            to.clear();
+            to.extend(order.iter().map(|&i| from[i as usize]));
+        }
+    }
+}
+
+/// Squared distances `‖a_i − a_j‖²` and `‖b_i − b_j‖²`; symmetric in `i` and `j` to the bit.
+#[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
+#[inline(always)]
+pub(crate) fn squared_distances(points: &Soa, i: usize, j: usize) -> (f64, f64) {
+    let square = |columns: &[Vec<f64>; 3]| {
+        let [x, y, z] = columns.each_ref().map(|column| column[i] - column[j]);
+        x * x + y * y + z * z
+    };
+    (square(&points.a), square(&points.b))
+}
+
+#[cfg(test)]
+pub(crate) mod test_points {
+    use super::Soa;
+    use crate::random::Random;
+
+    /// `n` random matches, half of them related, some coincident on either side.
+    pub(crate) fn random(n: usize, seed: u64) -> Soa {
+        let mut random = Random::new(seed);
+        let mut points = Soa::default();
+        for i in 0..n {
+            for axis in 0..3 {
+                let a = 2.0 * random.uniform() - 1.0;
+                let b = if i % 2 == 0 {
+                    0.7 * a + 0.01 * random.gaussian()
+                } else {
+                    2.0 * random.uniform() - 1.0
+                };
+                points.a[axis].push(a);
+                points.b[axis].push(b);
+            }
+            for columns in [&mut points.a, &mut points.b] {
+                if i > 0 && random.below(10) == 0 {
+                    let twin = random.below(i);
+                    columns.iter_mut().for_each(|column| column[i] = column[twin]);
+                }
+            }
+        }
+        points
+    }
+}

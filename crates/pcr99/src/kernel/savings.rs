@@ -1,0 +1,236 @@
+//! How much a match saves on the worst score: `Σ_j max(0, ε − |L(i,j) − ln s|)`.
+//!
+//! The score of Eq. (6) is `S(i) = −Σ_j min(|L(i,j) − ln s|, ε) = savings − ε·(n−1)`, so ranking by savings is ranking
+//! by score. A match saves only where `L(i,j)` is within `ε` of `ln s`: on a grid of `ln s` each `L(i,j)` touches a few
+//! candidates instead of all. An undefined ratio (NaN) saves nothing, that is, it costs `ε`.
+
+use super::compiled_twice;
+
+const LANES: usize = 8;
+
+compiled_twice! {
+    /// Savings of a row of log ratios for one given `ln s`, Eq. (6). Summed in eight interleaved parts.
+    pub(crate) fn savings_at(row: &[f64], log_scale: f64, epsilon: f64) -> f64 = savings_at_lanes
+}
+
+#[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
+#[inline(always)]
+fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
+    let saving = epsilon - (log_ratio - log_scale).abs();
+    // False for NaN.
+    if saving > 0.0 { saving } else { 0.0 }
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn savings_at_lanes(row: &[f64], log_scale: f64, epsilon: f64) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (blocks, rest) = row.as_chunks::<LANES>();
+    for block in blocks {
+        for lane in 0..LANES {
+            sums[lane] += saving(block[lane], log_scale, epsilon);
+        }
+    }
+    for (sum, &log_ratio) in sums.iter_mut().zip(rest) {
+        *sum += saving(log_ratio, log_scale, epsilon);
+    }
+    sums.iter().sum()
+}
+
+/// The candidates for `ln s` of one match, Eq. (8)–(10): `p, p + Δ, …, q`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Grid {
+    /// `p_i`, the smallest log ratio.
+    pub(crate) first: f64,
+    /// `Δ_i`; zero when all log ratios are equal, and then there is one candidate.
+    pub(crate) step: f64,
+    /// How many candidates.
+    pub(crate) len: usize,
+}
+
+impl Grid {
+    /// The grid over the defined ratios of `row`; `None` when there are none.
+    pub(crate) fn of(row: &[f64], wanted_step: f64) -> Option<Self> {
+        let (low, high) = range(row);
+        if low > high {
+            return None;
+        }
+        let width = high - low;
+        let steps = (width / wanted_step).round().max(1.0);
+        let step = width / steps;
+        // Δ = 0: one candidate.
+        Some(if step > 0.0 {
+            Self { first: low, step, len: steps as usize + 1 }
+        } else {
+            Self { first: low, step: 0.0, len: 1 }
+        })
+    }
+
+    /// Candidate `m`.
+    #[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
+    #[inline(always)]
+    fn candidate(self, m: f64) -> f64 {
+        self.first + m * self.step
+    }
+}
+
+compiled_twice! {
+    /// Smallest and largest of the numbers that are not NaN; `(∞, −∞)` when there are none.
+    fn range(row: &[f64]) -> (f64, f64) = range_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn range_lanes(row: &[f64]) -> (f64, f64) {
+    let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+    let (blocks, rest) = row.as_chunks::<LANES>();
+    for block in blocks {
+        for lane in 0..LANES {
+            // Comparisons with NaN are false: the bound stays.
+            low[lane] = if block[lane] < low[lane] { block[lane] } else { low[lane] };
+            high[lane] = if block[lane] > high[lane] { block[lane] } else { high[lane] };
+        }
+    }
+    let (low, high) =
+        (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max));
+    rest.iter().fold((low, high), |(low, high), &x| (low.min(x), high.max(x)))
+}
+
+/// Candidates are added up in blocks of this many.
+const BLOCK: usize = 4;
+
+/// Which candidates one log ratio can touch. With `x = (L − p)/Δ` they are those between `x − reach` and `x + reach`.
+#[derive(Debug, Clone, Copy)]
+struct Touch {
+    /// `ε/Δ`.
+    reach: f64,
+    /// The sums start this many candidates before the grid; what is outside is thrown away.
+    margin: usize,
+    /// How many blocks of candidates are added to, from `⌊x − reach⌋` on.
+    blocks: usize,
+}
+
+/// More than the rounding error of `x`: candidates at the very edge are touched rather than missed.
+const EDGE: f64 = 1e-9;
+
+impl Touch {
+    fn of(grid: Grid, epsilon: f64) -> Self {
+        let reach = epsilon / grid.step;
+        let touched = (2.0 * (reach + EDGE)) as usize + 2;
+        Self { reach, margin: reach as usize + 1, blocks: touched.div_ceil(BLOCK) }
+    }
+}
+
+/// The largest savings over the candidates of `grid`, Eq. (7). `sums` is working space.
+pub(crate) fn best_savings(row: &[f64], grid: Grid, epsilon: f64, sums: &mut Vec<f64>) -> f64 {
+    if grid.step == 0.0 {
+        return savings_at(row, grid.first, epsilon);
+    }
+    let touch = Touch::of(grid, epsilon);
+    sums.clear();
+    // ⌊x − reach⌋ is at most the number of candidates, counted from `margin` before the grid.
+    sums.resize(grid.len + touch.margin + (touch.blocks + 1) * BLOCK, 0.0);
+    add_savings(row, grid, epsilon, touch, sums);
+    sums[touch.margin..touch.margin + grid.len]
+        .iter()
+        .fold(0.0, |best, &sum| if sum > best { sum } else { best })
+}
+
+compiled_twice! {
+    fn add_savings(row: &[f64], grid: Grid, epsilon: f64, touch: Touch, sums: &mut [f64]) = add_savings_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn add_savings_lanes(row: &[f64], grid: Grid, epsilon: f64, touch: Touch, sums: &mut [f64]) {
+    let per_step = 1.0 / grid.step;
+    let shift = touch.margin as f64 - touch.reach - EDGE;
+    for &log_ratio in row {
+        // NaN goes to the first candidates and saves nothing there.
+        let start = ((log_ratio - grid.first) * per_step + shift) as usize;
+        let m = start as f64 - touch.margin as f64;
+        let (blocks, _) = sums[start..start + touch.blocks * BLOCK].as_chunks_mut::<BLOCK>();
+        for (block, sums) in blocks.iter_mut().enumerate() {
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                *sum += saving(log_ratio, grid.candidate(m + (block * BLOCK + lane) as f64), epsilon);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{collection::vec, prelude::*};
+
+    fn log_ratio() -> impl Strategy<Value = f64> {
+        prop_oneof![8 => -3.0..3.0_f64, 1 => Just(f64::NAN), 1 => Just(0.25)]
+    }
+
+    /// Eq. (7) as it is written: every candidate against every match.
+    fn best_savings_reference(row: &[f64], grid: Grid, epsilon: f64) -> f64 {
+        let candidates = (0..grid.len).map(|m| grid.first + m as f64 * grid.step);
+        let savings = candidates.map(|log_scale| {
+            row.iter()
+                .filter(|l| !l.is_nan())
+                .fold(0.0, |sum, l| sum + (epsilon - (l - log_scale).abs()).max(0.0))
+        });
+        savings.fold(0.0, f64::max)
+    }
+
+    proptest! {
+        #[test]
+        fn fast_equals_reference(
+            row in vec(log_ratio(), 1..67), epsilon in 0.01..0.5_f64, step in 0.01..0.5_f64,
+        ) {
+            if let Some(grid) = Grid::of(&row, step) && grid.len > 1 {
+                let fast = best_savings(&row, grid, epsilon, &mut Vec::new());
+                prop_assert_eq!(fast, best_savings_reference(&row, grid, epsilon));
+            }
+        }
+
+        #[test]
+        fn savings_equal_the_sum_in_eight_parts(row in vec(log_ratio(), 1..67), log_scale in -1.0..1.0_f64) {
+            let part = |lane: usize| {
+                let mine = row.iter().enumerate().filter(|(j, l)| j % LANES == lane && !l.is_nan());
+                mine.fold(0.0, |sum, (_, l)| sum + (0.1 - (l - log_scale).abs()).max(0.0))
+            };
+            prop_assert_eq!(savings_at(&row, log_scale, 0.1), (0..LANES).map(part).sum::<f64>());
+        }
+
+        #[test]
+        fn grid_spans_the_defined_ratios(row in vec(log_ratio(), 1..67)) {
+            let defined: Vec<f64> = row.iter().copied().filter(|l| !l.is_nan()).collect();
+            match Grid::of(&row, 0.1) {
+                None => prop_assert!(defined.is_empty()),
+                Some(grid) => {
+                    let (p, q) = (defined.iter().copied().fold(f64::INFINITY, f64::min), defined.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+                    prop_assert_eq!(grid.first, p);
+                    prop_assert!((grid.candidate((grid.len - 1) as f64) - q).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_ratios_give_one_candidate() {
+        let grid = Grid::of(&[0.3, f64::NAN, 0.3], 0.1).unwrap();
+        assert_eq!(grid, Grid { first: 0.3, step: 0.0, len: 1 });
+        assert_eq!(best_savings(&[0.3, f64::NAN, 0.3], grid, 0.1, &mut Vec::new()), 0.2);
+    }
+
+    #[test]
+    fn the_step_divides_the_range_evenly() {
+        // Width 0.46 at a step of 0.1: the nearest whole number of steps is 5 (Eq. 10).
+        let grid = Grid::of(&[1.0, 1.2, 1.46], 0.1).unwrap();
+        assert_eq!(grid.len, 6);
+        assert!((grid.step - 0.092).abs() < 1e-15);
+        // Narrower than half a step: still both ends.
+        assert_eq!(Grid::of(&[1.0, 1.01], 0.1).unwrap().len, 2);
+    }
+
+    #[test]
+    fn no_defined_ratio_means_no_grid() {
+        assert_eq!(Grid::of(&[f64::NAN; 9], 0.1), None);
+    }
+}

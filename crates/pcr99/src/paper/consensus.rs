@@ -1,0 +1,23 @@
+//! The matches that fit a hypothesis (Algorithm 1, line 19): `‖s·R·a + t − b‖ ≤ δ_in`.
+
+use super::Problem;
+use crate::{
+    Similarity,
+    kernel::consensus::{Affine, squared_residual},
+};
+
+/// A hypothesis and how many matches fit it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Consensus {
+    pub(super) model: Similarity,
+    pub(super) len: usize,
+}
+
+impl Consensus {
+    /// Which matches fit, ascending.
+    pub(super) fn inliers(&self, problem: &Problem<'_>) -> Vec<usize> {
+        let (model, delta_sq) = (Affine::from(&self.model), problem.delta * problem.delta);
+        let fits = |&i: &usize| squared_residual(problem.points, &model, i) <= delta_sq;
+        (0..problem.points.len()).filter(fits).collect()
+    }
+}

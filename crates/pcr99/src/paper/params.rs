@@ -1,0 +1,231 @@
+//! The parameters of the published method, with the paper's values as defaults.
+
+use crate::{Error, Positive};
+
+/// How samples of three matches are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    /// By the sum of their ranks: the method proper.
+    Ordered,
+    /// At random: "no S/O", the paper's ablation.
+    Random {
+        /// The same seed gives the same result.
+        seed: u64,
+        /// How many samples are drawn at most. Fewer are drawn where fewer visit all samples but for one chance in a million.
+        draw_limit: u64,
+    },
+}
+
+impl Sampling {
+    /// Random sampling with at most 10⁹ draws.
+    pub const fn random(seed: u64) -> Self {
+        Self::Random { seed, draw_limit: 1_000_000_000 }
+    }
+}
+
+/// How many inliers are enough: `max(at_least, round(fraction·n))`.
+///
+/// The paper does not say how `0.009·n` is rounded; the nearest integer is what its authors run (decision 3).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MinInliers {
+    at_least: usize,
+    fraction: f64,
+}
+
+impl MinInliers {
+    /// `max(at_least, round(fraction·n))`.
+    ///
+    /// # Errors
+    /// When `at_least` is zero or `fraction` is not between 0 and 1.
+    pub fn new(at_least: usize, fraction: f64) -> Result<Self, Error> {
+        if at_least == 0 {
+            return Err(Error::Zero { name: "min_inliers" });
+        }
+        if !(0.0..=1.0).contains(&fraction) {
+            return Err(Error::NotAFraction { name: "min_inlier_fraction", value: fraction });
+        }
+        Ok(Self { at_least, fraction })
+    }
+
+    /// The number for `n` matches.
+    ///
+    /// ```
+    /// let paper = pcr99::paper::MinInliers::default();
+    /// assert_eq!([100, 1000, 1055, 1056, 5000].map(|n| paper.of(n)), [9, 9, 9, 10, 45]);
+    /// ```
+    pub fn of(self, n: usize) -> usize {
+        self.at_least.max((self.fraction * n as f64).round() as usize)
+    }
+}
+
+impl Default for MinInliers {
+    fn default() -> Self {
+        Self { at_least: 9, fraction: 0.009 }
+    }
+}
+
+/// The parameters of the published method; everything but the inlier threshold has the paper's value as default.
+///
+/// ```
+/// use pcr99::paper::{Params, Sampling};
+///
+/// let params = Params::new(0.05)?.with_epsilon(0.05)?.with_sampling(Sampling::random(7));
+/// assert_eq!(params.epsilon().get(), 0.05);
+/// assert!(Params::new(-1.0).is_err());
+/// # Ok::<(), pcr99::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Params {
+    inlier_threshold: Positive,
+    epsilon: Positive,
+    grid_step: Positive,
+    batch: u64,
+    min_inliers: MinInliers,
+    hypothesis_limit: Option<u64>,
+    sampling: Sampling,
+    memory_budget: u64,
+}
+
+impl Params {
+    /// The paper's parameters with an inlier threshold `δ_in`, in target units. Only the caller can know it; about five
+    /// standard deviations of the noise of a coordinate is what the paper's experiments use.
+    ///
+    /// # Errors
+    /// Unless `inlier_threshold` is finite and positive.
+    pub fn new(inlier_threshold: f64) -> Result<Self, Error> {
+        Ok(Self {
+            inlier_threshold: Positive::new("inlier_threshold", inlier_threshold)?,
+            epsilon: Positive::literal(0.1),
+            grid_step: Positive::literal(0.1),
+            batch: 1000,
+            min_inliers: MinInliers::default(),
+            hypothesis_limit: None,
+            sampling: Sampling::Ordered,
+            memory_budget: 1 << 30,
+        })
+    }
+
+    /// `ε` of the score and of the prescreening test, Eq. (6), (24)–(29). Default 0.1.
+    ///
+    /// # Errors
+    /// Unless finite and positive, and when the grid step is too fine for it.
+    pub fn with_epsilon(self, epsilon: f64) -> Result<Self, Error> {
+        Self { epsilon: Positive::new("epsilon", epsilon)?, ..self }.with_grid_checked()
+    }
+
+    /// What the candidates for `ln s` should be apart: the 0.1 in Eq. (10), which there happens to equal `ε`. Default 0.1.
+    ///
+    /// # Errors
+    /// Unless finite, positive and at least 10⁻⁴ and `ε`/100 (the score takes time and memory in proportion to the number
+    /// of candidates).
+    pub fn with_grid_step(self, grid_step: f64) -> Result<Self, Error> {
+        Self { grid_step: Positive::new("grid_step", grid_step)?, ..self }.with_grid_checked()
+    }
+
+    fn with_grid_checked(self) -> Result<Self, Error> {
+        let (grid_step, least) = (self.grid_step.get(), (self.epsilon.get() / 100.0).max(1e-4));
+        if grid_step < least { Err(Error::GridTooFine { grid_step, least }) } else { Ok(self) }
+    }
+
+    /// After how many hypotheses the number of inliers is looked at. Default 1000.
+    ///
+    /// # Errors
+    /// When zero.
+    pub fn with_batch(self, batch: u64) -> Result<Self, Error> {
+        if batch == 0 { Err(Error::Zero { name: "batch" }) } else { Ok(Self { batch, ..self }) }
+    }
+
+    /// How many inliers are enough. Default `max(9, round(0.009·n))`.
+    pub fn with_min_inliers(self, min_inliers: MinInliers) -> Self {
+        Self { min_inliers, ..self }
+    }
+
+    /// Ends the search after this many hypotheses. Default: no limit.
+    ///
+    /// # Errors
+    /// When zero.
+    pub fn with_hypothesis_limit(self, limit: u64) -> Result<Self, Error> {
+        if limit == 0 {
+            return Err(Error::Zero { name: "hypothesis_limit" });
+        }
+        Ok(Self { hypothesis_limit: Some(limit), ..self })
+    }
+
+    /// Ordered (default) or random samples.
+    pub fn with_sampling(self, sampling: Sampling) -> Self {
+        Self { sampling, ..self }
+    }
+
+    /// How many bytes the tables over pairs of matches may take, see [the memory table](crate::paper#memory). Default 1 GiB.
+    pub fn with_memory_budget(self, bytes: u64) -> Self {
+        Self { memory_budget: bytes, ..self }
+    }
+
+    /// `δ_in`, in target units.
+    pub fn inlier_threshold(&self) -> Positive {
+        self.inlier_threshold
+    }
+
+    /// `ε`.
+    pub fn epsilon(&self) -> Positive {
+        self.epsilon
+    }
+
+    /// What the candidates for `ln s` should be apart.
+    pub fn grid_step(&self) -> Positive {
+        self.grid_step
+    }
+
+    /// After how many hypotheses the number of inliers is looked at.
+    pub fn batch(&self) -> u64 {
+        self.batch
+    }
+
+    /// How many inliers are enough.
+    pub fn min_inliers(&self) -> MinInliers {
+        self.min_inliers
+    }
+
+    /// The limit on hypotheses, if any.
+    pub fn hypothesis_limit(&self) -> Option<u64> {
+        self.hypothesis_limit
+    }
+
+    /// How samples are chosen.
+    pub fn sampling(&self) -> Sampling {
+        self.sampling
+    }
+
+    /// How many bytes the tables over pairs of matches may take.
+    pub fn memory_budget(&self) -> u64 {
+        self.memory_budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_cannot_be_held() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Params::new(bad).is_err());
+            assert!(Params::new(1.0).and_then(|p| p.with_epsilon(bad)).is_err());
+            assert!(Params::new(1.0).and_then(|p| p.with_grid_step(bad)).is_err());
+        }
+        let params = Params::new(1.0).unwrap();
+        assert_eq!(params.with_batch(0), Err(Error::Zero { name: "batch" }));
+        assert_eq!(params.with_hypothesis_limit(0), Err(Error::Zero { name: "hypothesis_limit" }));
+        assert_eq!(MinInliers::new(0, 0.1), Err(Error::Zero { name: "min_inliers" }));
+        assert!(MinInliers::new(9, 1.5).is_err() && MinInliers::new(9, f64::NAN).is_err());
+    }
+
+    /// Decision 8: the grid step is a parameter of its own.
+    #[test]
+    fn grid_step_and_epsilon_are_two_parameters() {
+        let params = Params::new(1.0).and_then(|p| p.with_epsilon(0.02)).unwrap();
+        assert_eq!((params.epsilon().get(), params.grid_step().get()), (0.02, 0.1));
+        let too_fine = params.with_grid_step(1e-6).unwrap_err();
+        assert_eq!(too_fine, Error::GridTooFine { grid_step: 1e-6, least: 2e-4 });
+    }
+}

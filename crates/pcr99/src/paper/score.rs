@@ -1,0 +1,149 @@
+//! Score each match (Algorithm 1, lines 4–6): how well its log ratios with all others agree on one scale.
+//!
+//! Known scale, Eq. (6): `S(i) = −Σ_j min(|L(i,j) − ln s|, ε)`. Unknown scale, Eq. (7): the largest of these over the candidates
+//! `ln s` of Eq. (8)–(10). The sums leave out `j = i`, where `L` is undefined (decision 5), and an undefined ratio costs `ε`
+//! (decision 6). `S(i)` is computed as savings on the worst score, `S(i) + ε·(n − 1)`, which ranks alike.
+
+use super::{Problem, ranking::Ranking};
+use crate::{
+    kernel::{
+        log_ratio::log_ratios,
+        savings::{Grid, best_savings, savings_at},
+    },
+    stop::{StopCheck, StopRequest},
+};
+
+/// Buffers that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    row: Vec<f64>,
+    sums: Vec<f64>,
+    savings: Vec<f64>,
+}
+
+/// Scores and ranks the matches.
+pub(super) fn rank(
+    problem: &Problem<'_>,
+    stop: StopCheck<'_>,
+    work: &mut Workspace,
+) -> Result<Ranking, StopRequest> {
+    let n = problem.points.len();
+    let log_scale = problem.known_scale.map(libm::log);
+    work.row.resize(n, 0.0);
+    work.savings.clear();
+    for i in 0..n {
+        if i % 64 == 0
+            && let Some(request) = stop()
+        {
+            return Err(request);
+        }
+        // The ratio of a match with itself comes out undefined (0/0) and saves nothing: decision 5.
+        log_ratios(problem.points, i, 0, &mut work.row);
+        let saving = match log_scale {
+            Some(log_scale) => savings_at(&work.row, log_scale, problem.epsilon),
+            None => Grid::of(&work.row, problem.grid_step)
+                .map_or(0.0, |grid| best_savings(&work.row, grid, problem.epsilon, &mut work.sums)),
+        };
+        work.savings.push(saving);
+    }
+    Ok(Ranking::by_descending(&work.savings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        kernel::{Soa, log_ratio::half_log_ratio, squared_distances, test_points},
+        stop,
+    };
+
+    fn problem(points: &Soa, known_scale: Option<f64>) -> Problem<'_> {
+        Problem { points, known_scale, delta: 0.05, epsilon: 0.1, grid_step: 0.1, required: 9 }
+    }
+
+    /// Eq. (6)–(10) as the paper writes them, with decisions 5, 6 and 7.
+    fn score(points: &Soa, i: usize, known_scale: Option<f64>) -> f64 {
+        let ratios: Vec<f64> = (0..points.len())
+            .filter(|&j| j != i)
+            .map(|j| squared_distances(points, i, j))
+            .map(|(source_sq, target_sq)| half_log_ratio(source_sq, target_sq))
+            .collect();
+        let cost = |log_scale: f64| -> f64 {
+            ratios.iter().map(|l| if l.is_nan() { 0.1 } else { (l - log_scale).abs().min(0.1) }).sum()
+        };
+        let candidates: Vec<f64> = match known_scale {
+            Some(s) => vec![libm::log(s)],
+            None => {
+                let defined = || ratios.iter().copied().filter(|l| !l.is_nan());
+                let (p, q) =
+                    (defined().fold(f64::INFINITY, f64::min), defined().fold(f64::NEG_INFINITY, f64::max));
+                let steps = ((q - p) / 0.1).round().max(1.0);
+                (0..=steps as usize).map(|m| p + m as f64 * ((q - p) / steps)).collect()
+            }
+        };
+        -candidates.into_iter().map(cost).fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn savings_are_the_papers_score_up_to_a_constant() {
+        for (n, seed) in [(3, 1), (40, 2), (200, 3)] {
+            let points = test_points::random(n, seed);
+            for known_scale in [None, Some(0.7), Some(1.0)] {
+                let mut work = Workspace::default();
+                rank(&problem(&points, known_scale), &stop::never, &mut work).unwrap();
+                for (i, saving) in work.savings.iter().enumerate() {
+                    let wanted = score(&points, i, known_scale);
+                    assert!(
+                        (saving - 0.1 * (n - 1) as f64 - wanted).abs() < 1e-10,
+                        "{n} {i} {known_scale:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Decision 6: a many-to-one match has undefined ratios, which must not put it first.
+    #[test]
+    fn coincident_points_do_not_rank_first() {
+        let mut points = test_points::random(100, 9);
+        for axis in 0..3 {
+            // Odd matches are wrong; ten of them end in one target point.
+            for i in (1..20).step_by(2) {
+                points.b[axis][i] = 0.5;
+            }
+        }
+        for known_scale in [None, Some(0.7)] {
+            let ranking =
+                rank(&problem(&points, known_scale), &stop::never, &mut Workspace::default()).unwrap();
+            let first = ranking.index_of_rank(1);
+            assert_eq!(first % 2, 0, "match {first} is an outlier");
+            assert!(
+                (1..=30)
+                    .filter(|&r| ranking.index_of_rank(r) < 20 && ranking.index_of_rank(r) % 2 == 1)
+                    .count()
+                    <= 2
+            );
+        }
+    }
+
+    #[test]
+    fn all_ratios_undefined_is_the_worst_score() {
+        let mut points = test_points::random(10, 9);
+        // Match 4 cannot coincide with everything unless everything coincides: all sources equal.
+        points.a.iter_mut().for_each(|column| column.fill(0.25));
+        let mut work = Workspace::default();
+        let ranking = rank(&problem(&points, None), &stop::never, &mut work).unwrap();
+        assert!(work.savings.iter().all(|&s| s == 0.0));
+        assert_eq!(ranking.index_of_rank(1), 0, "ties by index");
+    }
+
+    #[test]
+    fn scoring_can_be_stopped() {
+        let points = test_points::random(10, 9);
+        let interrupted = || Some(StopRequest::Interrupted);
+        assert_eq!(
+            rank(&problem(&points, None), &interrupted, &mut Workspace::default()),
+            Err(StopRequest::Interrupted)
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! The loop of Algorithm 1 (lines 8–25): hypotheses from samples that pass, the largest consensus so far, and when to stop.
+
+use super::{
+    Problem,
+    align::align_triplet,
+    consensus::Consensus,
+    params::Params,
+    prescreen::{Prescreen, Random},
+    triplets::runs,
+};
+use crate::{
+    Counters, StopReason,
+    kernel::{
+        Soa,
+        consensus::{Affine, Coarse, count_inliers},
+    },
+    random,
+    stop::StopCheck,
+};
+
+/// Buffers that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    coarse: Coarse,
+    passed: Vec<u32>,
+}
+
+/// After how many triplets, at most, the caller is asked whether to stop.
+const TRIPLETS_BETWEEN_CHECKS: u64 = 1 << 16;
+/// A hypothesis takes as long as this many triplets.
+const TRIPLETS_PER_HYPOTHESIS: u64 = 256;
+
+/// The state of the search.
+pub(super) struct Search<'a> {
+    problem: &'a Problem<'a>,
+    params: &'a Params,
+    stop: StopCheck<'a>,
+    work: &'a mut Workspace,
+    best: Option<Consensus>,
+    counters: Counters,
+    next_check: u64,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        problem: &'a Problem<'a>,
+        params: &'a Params,
+        stop: StopCheck<'a>,
+        work: &'a mut Workspace,
+    ) -> Self {
+        work.coarse.assign(problem.points);
+        Self { problem, params, stop, work, best: None, counters: Counters::default(), next_check: 0 }
+    }
+
+    /// The largest consensus found and how much was tried.
+    pub(super) fn finish(self) -> (Option<Consensus>, Counters) {
+        (self.best, self.counters)
+    }
+
+    /// Samples in the order of their rank sums.
+    pub(super) fn in_order(&mut self, prescreen: &mut Prescreen<'_>) -> StopReason {
+        let mut passed = std::mem::take(&mut self.work.passed);
+        let reason = self.in_order_with(prescreen, &mut passed);
+        self.work.passed = passed;
+        reason
+    }
+
+    fn in_order_with(&mut self, prescreen: &mut Prescreen<'_>, passed: &mut Vec<u32>) -> StopReason {
+        for run in runs(self.problem.points.len()) {
+            if let Some(reason) = self.asked_to_stop() {
+                return reason;
+            }
+            prescreen.passing(&run, passed);
+            let before = self.counters.triplets;
+            for r_j in passed.iter().map(|&r_j| r_j as usize) {
+                self.counters.triplets = before + (r_j - run.r_j[0] + 1) as u64;
+                // The points are in rank order: rank r is at index r − 1.
+                let sample = [run.r_i - 1, r_j - 1, run.r_jk - r_j - 1];
+                if let Some(reason) = self.test(prescreen.ranked(), sample) {
+                    return reason;
+                }
+            }
+            self.counters.triplets = before + run.len() as u64;
+        }
+        StopReason::Exhausted
+    }
+
+    /// Samples drawn at random: three distinct matches, any sample possibly more than once.
+    pub(super) fn at_random(&mut self, prescreen: Random<'_>, seed: u64, draw_limit: u64) -> StopReason {
+        let n = self.problem.points.len();
+        let mut random = random::Random::new(seed);
+        let limit = draw_limit.min(draws_that_visit_all(n));
+        while self.counters.triplets < limit {
+            if let Some(reason) = self.asked_to_stop() {
+                return reason;
+            }
+            let sample = random.distinct_triple(n);
+            self.counters.triplets += 1;
+            if prescreen.passes(sample)
+                && let Some(reason) = self.test(prescreen.points(), sample)
+            {
+                return reason;
+            }
+        }
+        StopReason::Exhausted
+    }
+
+    /// Forms a hypothesis from `sample`, keeps it when more matches fit it than any before, and says whether to stop.
+    fn test(&mut self, points: &Soa, sample: [usize; 3]) -> Option<StopReason> {
+        let model = align_triplet(points, sample, self.problem.known_scale)?;
+        self.counters.hypotheses += 1;
+        let (affine, delta) = (Affine::from(&model), self.problem.delta);
+        let best = self.best.map_or(0, |best| best.len);
+        // The first is kept even when nothing fits it: it is the best found.
+        if self.best.is_none() || self.work.coarse.may_exceed(&affine, delta, best) {
+            let len = count_inliers(self.problem.points, &affine, delta * delta);
+            if self.best.is_none() || len > best {
+                self.best = Some(Consensus { model, len });
+            }
+        }
+        let hypotheses = self.counters.hypotheses;
+        if hypotheses.is_multiple_of(self.params.batch()) && self.has_enough() {
+            return Some(StopReason::EnoughInliers);
+        }
+        (self.params.hypothesis_limit() == Some(hypotheses)).then_some(StopReason::HypothesisLimit)
+    }
+
+    fn has_enough(&self) -> bool {
+        self.best.is_some_and(|best| best.len >= self.problem.required)
+    }
+
+    fn asked_to_stop(&mut self) -> Option<StopReason> {
+        let work = self.counters.triplets + TRIPLETS_PER_HYPOTHESIS * self.counters.hypotheses;
+        if work < self.next_check {
+            return None;
+        }
+        self.next_check = work + TRIPLETS_BETWEEN_CHECKS;
+        (self.stop)().map(StopReason::from)
+    }
+}
+
+/// So many random draws miss any of the `m = C(n, 3)` samples with a chance below one in a million: each is missed with
+/// `(1 − 1/m)^draws`, so `m·(ln m + 14)` draws are enough.
+fn draws_that_visit_all(n: usize) -> u64 {
+    let n = n as f64;
+    let samples = n * (n - 1.0) * (n - 2.0) / 6.0;
+    (samples * (libm::log(samples) + 14.0)).ceil() as u64
+}

@@ -1,0 +1,62 @@
+//! Parameters that are checked when they are made and cannot be wrong afterwards.
+
+use crate::Error;
+
+/// A finite number above zero. Holding one is the proof that it was checked.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Positive(f64);
+
+impl Positive {
+    /// Checks `value`; `name` is what the error calls it.
+    ///
+    /// # Errors
+    /// [`Error::NotPositive`] when `value` is zero, negative, infinite or NaN.
+    pub fn new(name: &'static str, value: f64) -> Result<Self, Error> {
+        if value.is_finite() && value > 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(Error::NotPositive { name, value })
+        }
+    }
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// For our own literals, checked when compiled.
+    pub(crate) const fn literal(value: f64) -> Self {
+        assert!(value > 0.0 && value < f64::INFINITY);
+        Self(value)
+    }
+}
+
+/// What is known of the scale `s` in `b = s·R·a + t` (Eq. 1).
+///
+/// ```
+/// use pcr99::Scale;
+/// assert!(Scale::known(2.5).is_ok());
+/// assert_eq!(Scale::known(0.0).unwrap_err().to_string(), "`scale` must be finite and positive, got 0");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scale {
+    /// Estimate `s` with `R` and `t` (Sec. V).
+    Unknown,
+    /// `s` is given (Sec. VI).
+    Known(Positive),
+}
+
+impl Scale {
+    /// A scale that is known to be `s`.
+    ///
+    /// # Errors
+    /// [`Error::NotPositive`] unless `s` is finite and above zero.
+    pub fn known(s: f64) -> Result<Self, Error> {
+        Positive::new("scale", s).map(Self::Known)
+    }
+
+    /// The scale is one: a rigid motion.
+    pub const fn one() -> Self {
+        Self::Known(Positive::literal(1.0))
+    }
+}

@@ -1,0 +1,108 @@
+//! What comes back from a search.
+
+use crate::{Similarity, stop::StopRequest};
+
+/// How far the answer can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Enough matches agree.
+    Registered,
+    /// A transform was found, but too few matches agree for it to be trusted.
+    NotReliable,
+    /// No transform was found at all.
+    NoSolution,
+}
+
+impl Status {
+    /// The word used in documents: `registered`, `not_reliable`, `no_solution`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Registered => "registered",
+            Self::NotReliable => "not_reliable",
+            Self::NoSolution => "no_solution",
+        }
+    }
+}
+
+/// Why a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// The required number of inliers was reached.
+    EnoughInliers,
+    /// There was nothing left to try.
+    Exhausted,
+    /// The limit on hypotheses was reached.
+    HypothesisLimit,
+    /// The caller's time was up.
+    TimeLimit,
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+impl StopReason {
+    /// The word used in documents, for instance `enough_inliers`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EnoughInliers => "enough_inliers",
+            Self::Exhausted => "exhausted",
+            Self::HypothesisLimit => "hypothesis_limit",
+            Self::TimeLimit => "time_limit",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl From<StopRequest> for StopReason {
+    fn from(request: StopRequest) -> Self {
+        match request {
+            StopRequest::TimeLimit => Self::TimeLimit,
+            StopRequest::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// How much was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Triplets of matches looked at.
+    pub triplets: u64,
+    /// Transforms computed from a triplet and tested on all matches.
+    pub hypotheses: u64,
+}
+
+/// Wall-clock seconds, stage by stage.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Seconds {
+    /// From call to return.
+    pub total: f64,
+    /// Each stage with its name, in the order they ran.
+    pub stages: Vec<(&'static str, f64)>,
+}
+
+/// The outcome of a search: always the best found, with how far it can be trusted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Registration {
+    /// How far the answer can be trusted.
+    pub status: Status,
+    /// The transform from source to target; `None` exactly when the status is [`Status::NoSolution`].
+    pub target_from_source: Option<Similarity>,
+    /// The matches that agree, from 0, ascending.
+    pub inliers: Vec<usize>,
+    /// The inlier threshold `δ_in` used, in target units.
+    pub threshold: f64,
+    /// Root mean square residual of `inliers` under the transform, in target units; `None` without inliers.
+    pub inlier_rmse: Option<f64>,
+    /// Why the search ended.
+    pub stopped_because: StopReason,
+    /// How much was tried.
+    pub counters: Counters,
+    /// Where the time went.
+    pub seconds: Seconds,
+}
+
+impl Registration {
+    /// Whether the answer can be trusted.
+    pub fn is_registered(&self) -> bool {
+        self.status == Status::Registered
+    }
+}
