@@ -26,6 +26,42 @@ fn log_ratios_lanes(points: &Soa, i: usize, first: usize, out: &mut [f64]) {
     }
 }
 
+compiled_twice! {
+    /// `L(j, sum − j)` for `j` in `first..first + out.len()`, all `sum − j` being matches too; NaN where it is undefined.
+    pub(crate) fn antidiagonal_log_ratios(points: &Soa, sum: usize, first: usize, out: &mut [f64]) = antidiagonal_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn antidiagonal_lanes(points: &Soa, sum: usize, first: usize, out: &mut [f64]) {
+    let n = out.len();
+    // j goes up while k = sum − j goes down.
+    let (up, down) = (first..first + n, sum + 1 - first - n..sum + 1 - first);
+    let [ax, ay, az] = points.a.each_ref().map(|column| (&column[up.clone()], &column[down.clone()]));
+    let [bx, by, bz] = points.b.each_ref().map(|column| (&column[up.clone()], &column[down.clone()]));
+    for j in 0..n {
+        let k = n - 1 - j;
+        let (x, y, z) = (ax.0[j] - ax.1[k], ay.0[j] - ay.1[k], az.0[j] - az.1[k]);
+        let source_sq = x * x + y * y + z * z;
+        let (x, y, z) = (bx.0[j] - bx.1[k], by.0[j] - by.1[k], bz.0[j] - bz.1[k]);
+        let target_sq = x * x + y * y + z * z;
+        out[j] = half_log_ratio(source_sq, target_sq);
+    }
+}
+
+compiled_twice! {
+    /// `½ ln(target_sq[j] / source_sq[j])`, written over the targets.
+    pub(crate) fn half_log_ratios(source_sq: &[f64], target_sq: &mut [f64]) = half_log_ratios_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn half_log_ratios_lanes(source_sq: &[f64], target_sq: &mut [f64]) {
+    for (source_sq, target_sq) in source_sq.iter().zip(target_sq) {
+        *target_sq = half_log_ratio(*source_sq, *target_sq);
+    }
+}
+
 /// `½ ln(target_sq / source_sq)`; NaN when either is zero (or so small that its square root is no distance).
 ///
 /// The paper leaves coincident points open; a many-to-one match (`b_i = b_j`) would otherwise put `−∞` into the range
@@ -102,6 +138,29 @@ mod tests {
                     let (source_sq, target_sq) = squared_distances(&points, i, j);
                     prop_assert_eq!(fast.to_bits(), half_log_ratio(source_sq, target_sq).to_bits());
                 }
+            }
+        }
+
+        #[test]
+        fn fast_antidiagonal_equals_reference(n in 2_usize..67, seed in any::<u64>()) {
+            let points = test_points::random(n, seed);
+            for sum in 1..2 * n - 2 {
+                let first = (sum + 1).saturating_sub(n);
+                let mut fast = vec![0.0; sum.div_ceil(2) - first];
+                antidiagonal_log_ratios(&points, sum, first, &mut fast);
+                for (j, fast) in (first..).zip(fast) {
+                    let (source_sq, target_sq) = squared_distances(&points, j, sum - j);
+                    prop_assert_eq!(fast.to_bits(), half_log_ratio(source_sq, target_sq).to_bits());
+                }
+            }
+        }
+
+        #[test]
+        fn many_at_once_equal_one_by_one(squares in proptest::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 1..67)) {
+            let (source, mut target): (Vec<f64>, Vec<f64>) = squares.iter().copied().unzip();
+            half_log_ratios(&source, &mut target);
+            for (&(source_sq, target_sq), fast) in squares.iter().zip(target) {
+                prop_assert_eq!(fast.to_bits(), half_log_ratio(source_sq, target_sq).to_bits());
             }
         }
     }

@@ -8,7 +8,7 @@ pub(crate) mod consensus;
 pub(crate) mod consistent_bits;
 pub(crate) mod log_ratio;
 pub(crate) mod savings;
-pub(crate) mod similar_edges;
+pub(crate) mod similar_triangles;
 
 /// Defines `$name` as `$lanes` compiled for AVX2 where the CPU has it, else as it is.
 macro_rules! compiled_twice {

@@ -15,7 +15,7 @@ compiled_twice! {
 
 #[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
 #[inline(always)]
-fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
+pub(crate) fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
     let saving = epsilon - (log_ratio - log_scale).abs();
     // False for NaN.
     if saving > 0.0 { saving } else { 0.0 }

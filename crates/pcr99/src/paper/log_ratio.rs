@@ -1,60 +1,96 @@
-//! The log-ratio matrix (Algorithm 1, lines 1–3), over one triangle and in rank order.
+//! The log-ratio matrix (Algorithm 1, lines 1–3), in rank order.
 //!
 //! The score reads `L` row by row and needs no matrix. The prescreening test reads it in rank order, and of the last ranks
-//! only when everything else failed. So the matrix is kept once, in rank order, its rows made when first reached.
+//! only when everything else failed. So the matrix is kept in rank order and made as far as the search reaches. A run of
+//! samples (`i` fixed, `j` going up, `k` going down) reads `L(i, ·)` along row `i` and `L(j, k)` along the antidiagonal on which
+//! `j + k` is constant; both are kept, so that everything is read in order.
 
-use crate::kernel::{Soa, log_ratio::log_ratios};
+use crate::kernel::{
+    Soa,
+    log_ratio::{antidiagonal_log_ratios, log_ratios},
+};
 
-/// `L(i, j)` for ranks `i < j`, as far as it has been needed.
+/// `L(i, j)` for ranks `i < j` (counted from 0 here), as far as it has been needed.
 #[derive(Debug, Default)]
 pub(super) struct LogRatios {
     n: usize,
-    rows: usize,
+    rows: Lines,
+    antidiagonals: Lines,
+}
+
+/// Lines of varying length, one after the other.
+#[derive(Debug, Default)]
+struct Lines {
     values: Vec<f64>,
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    /// Forgets everything. The memory is only asked for here; the system provides it when it is first written to.
+    fn reset(&mut self, lines: usize, values: usize) {
+        self.values.clear();
+        self.values.reserve_exact(values);
+        self.starts.clear();
+        self.starts.reserve_exact(lines);
+    }
+
+    /// A new line of `len` values.
+    fn push(&mut self, len: usize) -> &mut [f64] {
+        let start = self.values.len();
+        self.starts.push(start);
+        self.values.resize(start + len, 0.0);
+        &mut self.values[start..]
+    }
+
+    /// A part of a line.
+    fn part(&self, line: usize, range: std::ops::Range<usize>) -> &[f64] {
+        let start = self.starts[line];
+        &self.values[start + range.start..start + range.end]
+    }
 }
 
 impl LogRatios {
-    /// How many bytes the whole triangle takes.
+    /// How many bytes all rows and antidiagonals take.
     pub(super) fn memory_needed(n: usize) -> u128 {
         let n = n as u128;
-        n * (n - 1) / 2 * size_of::<f64>() as u128
+        n * (n - 1) * size_of::<f64>() as u128
     }
 
-    /// Forgets everything and prepares for `n` matches. The memory is only asked for here; the system provides it when it is
-    /// first written to.
+    /// Forgets everything and prepares for `n` matches.
     pub(super) fn reset(&mut self, n: usize) {
         self.n = n;
-        self.rows = 0;
-        self.values.clear();
-        self.values.reserve_exact(n * (n - 1) / 2);
+        self.rows.reset(n, n * (n - 1) / 2);
+        self.antidiagonals.reset(2 * n, n * (n - 1) / 2);
     }
 
-    /// Makes sure that the first `rows` rows are there.
-    pub(super) fn ensure_rows(&mut self, ranked: &Soa, rows: usize) {
-        while self.rows < rows {
-            let row = self.rows;
-            let start = self.values.len();
-            self.values.resize(start + (self.n - row - 1), 0.0);
-            log_ratios(ranked, row, row + 1, &mut self.values[start..]);
-            self.rows += 1;
+    /// Makes sure that rows up to `i` and antidiagonals up to `sum` are there.
+    pub(super) fn reach(&mut self, ranked: &Soa, i: usize, sum: usize) {
+        while self.rows.starts.len() <= i {
+            let row = self.rows.starts.len();
+            log_ratios(ranked, row, row + 1, self.rows.push(self.n - row - 1));
+        }
+        while self.antidiagonals.starts.len() <= sum {
+            let sum = self.antidiagonals.starts.len();
+            let first = first_on_antidiagonal(self.n, sum);
+            antidiagonal_log_ratios(ranked, sum, first, self.antidiagonals.push(sum.div_ceil(2) - first));
         }
     }
 
-    /// Row `i`: `L(i, j)` for `j` in `columns`, all above `i`.
+    /// `L(i, j)` for `j` in `columns`, all above `i`.
     pub(super) fn row(&self, i: usize, columns: std::ops::Range<usize>) -> &[f64] {
-        let start = self.start(i);
-        &self.values[start + columns.start - i - 1..start + columns.end - i - 1]
+        self.rows.part(i, columns.start - i - 1..columns.end - i - 1)
     }
 
-    /// `L(i, j)` for `i < j`.
-    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
-        self.values[self.start(i) + j - i - 1]
+    /// `L(j, sum − j)` for `j` in `rows`, all below `sum − j`.
+    pub(super) fn antidiagonal(&self, sum: usize, rows: std::ops::Range<usize>) -> &[f64] {
+        let first = first_on_antidiagonal(self.n, sum);
+        self.antidiagonals.part(sum, rows.start - first..rows.end - first)
     }
+}
 
-    /// Where row `i` starts: after rows of `n − 1`, `n − 2`, … values.
-    fn start(&self, i: usize) -> usize {
-        i * (2 * self.n - i - 1) / 2
-    }
+/// The smallest `j` with `sum − j < n`.
+fn first_on_antidiagonal(n: usize, sum: usize) -> usize {
+    (sum + 1).saturating_sub(n)
 }
 
 #[cfg(test)]
@@ -63,29 +99,26 @@ mod tests {
     use crate::kernel::{log_ratio::half_log_ratio, squared_distances, test_points};
 
     #[test]
-    fn every_entry_is_in_its_place() {
-        let points = test_points::random(23, 5);
+    fn every_entry_is_in_both_its_places() {
+        let all = test_points::random(23, 5);
         let mut ratios = LogRatios::default();
-        for n in [23, 3, 17] {
+        for n in [23_usize, 3, 17] {
+            let mut points = Soa::default();
+            points.assign_permuted(&all, &(0..n as u32).collect::<Vec<_>>());
             ratios.reset(n);
-            ratios.ensure_rows(&points_of(&points, n), 2);
-            assert_eq!(ratios.values.len(), (n - 1) + (n - 2), "only what was asked for");
-            ratios.ensure_rows(&points_of(&points, n), n - 1);
+            ratios.reach(&points, 1, 0);
+            assert_eq!(ratios.rows.values.len(), (n - 1) + (n - 2), "only what was asked for");
+            ratios.reach(&points, n - 2, 2 * n - 3);
             for i in 0..n {
                 for j in i + 1..n {
                     let (source_sq, target_sq) = squared_distances(&points, i, j);
-                    let wanted = half_log_ratio(source_sq, target_sq);
-                    assert_eq!(ratios.at(i, j).to_bits(), wanted.to_bits());
-                    assert_eq!(ratios.row(i, j..n)[0].to_bits(), wanted.to_bits());
+                    let wanted = half_log_ratio(source_sq, target_sq).to_bits();
+                    assert_eq!(ratios.row(i, j..n)[0].to_bits(), wanted);
+                    assert_eq!(ratios.antidiagonal(i + j, i..i + 1)[0].to_bits(), wanted);
                 }
             }
-            assert_eq!(ratios.values.len() as u128 * 8, LogRatios::memory_needed(n));
+            let held = ratios.rows.values.len() + ratios.antidiagonals.values.len();
+            assert_eq!(8 * held as u128, LogRatios::memory_needed(n));
         }
-    }
-
-    fn points_of(points: &Soa, n: usize) -> Soa {
-        let mut first = Soa::default();
-        first.assign_permuted(points, &(0..n as u32).collect::<Vec<_>>());
-        first
     }
 }

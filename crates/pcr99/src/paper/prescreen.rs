@@ -11,7 +11,7 @@ use crate::{
         Soa,
         consistent_bits::{Band, KnownScale, consistent_bits},
         log_ratio::half_log_ratio,
-        similar_edges::similar_edges,
+        similar_triangles::{Edges, similar_triangles},
         squared_distances,
     },
 };
@@ -72,19 +72,16 @@ impl<'w> Prescreen<'w> {
         passed.clear();
         match &mut self.table {
             Table::Unknown { ratios, epsilon } => {
-                ratios.ensure_rows(self.ranked, run.r_j[1]);
                 // From here on indices from 0, in rank order.
-                let (i, j, jk) = (run.r_i - 1, [run.r_j[0] - 1, run.r_j[1] - 1], run.r_jk - 2);
-                let up = ratios.row(i, j[0]..j[1] + 1);
-                let down = ratios.row(i, jk - j[1]..jk - j[0] + 1);
-                similar_edges(up, down, *epsilon, passed); // |L(i,j) − L(k,i)| ≤ ε
-                passed.retain_mut(|offset| {
-                    let j = j[0] + *offset as usize;
-                    *offset = j as u32 + 1;
-                    let k = jk - j;
-                    let (ij, jk, ki) = (ratios.at(i, j), ratios.at(j, k), ratios.at(i, k));
-                    (ij - jk).abs() <= *epsilon && (jk - ki).abs() <= *epsilon
-                });
+                let (i, j, sum) = (run.r_i - 1, run.r_j[0] - 1..run.r_j[1], run.r_jk - 2);
+                ratios.reach(self.ranked, i, sum);
+                let edges = Edges {
+                    ij: ratios.row(i, j.clone()),
+                    jk: ratios.antidiagonal(sum, j.clone()),
+                    ki_reversed: ratios.row(i, sum + 1 - j.end..sum + 1 - j.start),
+                };
+                similar_triangles(edges, *epsilon, passed);
+                passed.iter_mut().for_each(|offset| *offset += run.r_j[0] as u32);
             }
             Table::Known(bits) => {
                 bits.ensure_rows(self.ranked, run.r_j[1]);
@@ -316,11 +313,11 @@ mod tests {
 
     #[test]
     fn memory_is_as_stated() {
-        assert_eq!(memory_needed(1000, Scale::Unknown), 3_996_000);
-        assert_eq!(memory_needed(5000, Scale::Unknown), 99_980_000);
+        assert_eq!(memory_needed(1000, Scale::Unknown), 7_992_000);
+        assert_eq!(memory_needed(5000, Scale::Unknown), 199_960_000);
         assert!(
-            memory_needed(16_384, Scale::Unknown) <= 1 << 30
-                && memory_needed(16_385, Scale::Unknown) > 1 << 30
+            memory_needed(11_585, Scale::Unknown) <= 1 << 30
+                && memory_needed(11_586, Scale::Unknown) > 1 << 30
         );
         assert!(memory_needed(92_000, Scale::one()) < 1 << 30, "{}", memory_needed(92_000, Scale::one()));
         // The estimate covers what is held.

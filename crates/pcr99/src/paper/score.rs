@@ -7,8 +7,10 @@
 use super::{Problem, ranking::Ranking};
 use crate::{
     kernel::{
-        log_ratio::log_ratios,
-        savings::{Grid, best_savings, savings_at},
+        consistent_bits::{KnownScale, consistent_bits},
+        log_ratio::{half_log_ratios, log_ratios},
+        savings::{Grid, best_savings, saving},
+        squared_distances,
     },
     stop::{StopCheck, StopRequest},
 };
@@ -16,9 +18,12 @@ use crate::{
 /// Buffers that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
+    savings: Vec<f64>,
     row: Vec<f64>,
     sums: Vec<f64>,
-    savings: Vec<f64>,
+    bits: Vec<u64>,
+    near: Vec<u32>,
+    source_sq: Vec<f64>,
 }
 
 /// Scores and ranks the matches.
@@ -28,32 +33,69 @@ pub(super) fn rank(
     work: &mut Workspace,
 ) -> Result<Ranking, StopRequest> {
     let n = problem.points.len();
-    let log_scale = problem.known_scale.map(libm::log);
-    work.row.resize(n, 0.0);
+    let known = problem.known_scale.map(|scale| KnownScale::new(scale, problem.epsilon));
     work.savings.clear();
+    work.savings.resize(n, 0.0);
     for i in 0..n {
         if i % 64 == 0
             && let Some(request) = stop()
         {
             return Err(request);
         }
-        // The ratio of a match with itself comes out undefined (0/0) and saves nothing: decision 5.
-        log_ratios(problem.points, i, 0, &mut work.row);
-        let saving = match log_scale {
-            Some(log_scale) => savings_at(&work.row, log_scale, problem.epsilon),
-            None => Grid::of(&work.row, problem.grid_step)
-                .map_or(0.0, |grid| best_savings(&work.row, grid, problem.epsilon, &mut work.sums)),
-        };
-        work.savings.push(saving);
+        match &known {
+            Some(test) => add_savings_of_row(problem, i, test, work),
+            None => work.savings[i] = best_savings_of_row(problem, i, work),
+        }
     }
     Ok(Ranking::by_descending(&work.savings))
+}
+
+/// Known scale: what the pairs of match `i` with all later ones save, added to both. Only the pairs within `ε` save
+/// anything; the others need no logarithm.
+fn add_savings_of_row(problem: &Problem<'_>, i: usize, test: &KnownScale, work: &mut Workspace) {
+    let Workspace { savings, row, bits, near, source_sq, .. } = work;
+    let n = problem.points.len();
+    let first_word = (i + 1) / 64;
+    bits.resize(n.div_ceil(64) - first_word, 0);
+    consistent_bits(problem.points, i, first_word, test, bits);
+    near.clear();
+    for (word, &bits) in (first_word..).zip(bits.iter()) {
+        let mut bits = bits;
+        while bits != 0 {
+            near.push(64 * word as u32 + bits.trailing_zeros());
+            bits &= bits - 1;
+        }
+    }
+    near.retain(|&j| j as usize > i);
+    source_sq.clear();
+    row.clear();
+    for &j in near.iter() {
+        let (source, target) = squared_distances(problem.points, i, j as usize);
+        source_sq.push(source);
+        row.push(target);
+    }
+    half_log_ratios(source_sq, row);
+    for (&j, log_ratio) in near.iter().zip(row.iter()) {
+        let saving = saving(*log_ratio, test.log_scale, test.epsilon);
+        savings[i] += saving;
+        savings[j as usize] += saving;
+    }
+}
+
+/// Unknown scale: what match `i` saves with the best of its candidates for `ln s`.
+fn best_savings_of_row(problem: &Problem<'_>, i: usize, work: &mut Workspace) -> f64 {
+    work.row.resize(problem.points.len(), 0.0);
+    // The ratio of a match with itself comes out undefined (0/0) and saves nothing: decision 5.
+    log_ratios(problem.points, i, 0, &mut work.row);
+    Grid::of(&work.row, problem.grid_step)
+        .map_or(0.0, |grid| best_savings(&work.row, grid, problem.epsilon, &mut work.sums))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        kernel::{Soa, log_ratio::half_log_ratio, squared_distances, test_points},
+        kernel::{Soa, log_ratio::half_log_ratio, test_points},
         stop,
     };
 

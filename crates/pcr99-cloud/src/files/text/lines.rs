@@ -59,6 +59,9 @@ impl<R: BufRead> Lines<R> {
             if only_separators || line.starts_with('#') || line.starts_with("//") {
                 continue;
             }
+            if line.contains('\r') {
+                return Err(Fault::at(Place::Line(self.number), TextError::CarriageReturn));
+            }
             let start = self.text.len() - self.text.trim_ascii_start().len();
             self.content = start..start + line.len();
             return Ok(true);
@@ -94,7 +97,8 @@ impl<R: BufRead> Lines<R> {
                 bytes[..3].fill(b' '); // a byte order mark: white space from here on, offsets stay right
             }
         }
-        let not_text = |at: usize, what| Fault::at(Place::Byte(start + at as u64), TextError::NotText { what });
+        let not_text =
+            |at: usize, what| Fault::at(Place::Byte(start + at as u64), TextError::NotText { what });
         if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
             return Err(not_text(at, "a zero byte"));
         }
@@ -139,10 +143,18 @@ mod tests {
     fn what_is_not_text_is_named_with_its_place() {
         let not_text = |what| format!("this is not text ({what}); give a table of numbers, saved as UTF-8");
         assert_eq!(all(b"1 2\n3\x004"), Err(format!("t, byte 5: {}", not_text("a zero byte"))));
-        assert_eq!(all(b"1 2\n3 \xff\n"), Err(format!("t, byte 6: {}", not_text("bytes that are not UTF-8"))));
+        assert_eq!(
+            all(b"1 2\n3 \xff\n"),
+            Err(format!("t, byte 6: {}", not_text("bytes that are not UTF-8")))
+        );
         let png = all(b"\x89PNG\r\n\x1a\n");
-        assert_eq!(png, Err("t: this is not a table of text but a PNG picture; give a table of numbers".into()));
+        assert_eq!(
+            png,
+            Err("t: this is not a table of text but a PNG picture; give a table of numbers".into())
+        );
         assert!(all(b"\x93NUMPY\x01\0").is_err_and(|e| e.ends_with("a NumPy array; name it `.npy`")));
+        let message = "the line has a carriage return inside it; save the file with line ends \\n or \\r\\n";
+        assert_eq!(all(b"1 2 3\r4 5 6\r"), Err(format!("t, line 1: {message}")));
         assert!(all(b"ply\nformat ascii 1.0\n").is_err_and(|e| e.contains("a PLY file")));
     }
 

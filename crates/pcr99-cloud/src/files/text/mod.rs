@@ -31,6 +31,9 @@ pub enum TextError {
         /// What was found.
         what: &'static str,
     },
+    /// A carriage return inside a line: lines end in the manner of Mac OS 9, and all are taken for one.
+    #[error("the line has a carriage return inside it; save the file with line ends \\n or \\r\\n")]
+    CarriageReturn,
     /// A line longer than any table has.
     #[error("the line is longer than {} KiB, so this is no table of numbers; put one row on each line", MAX_LINE / 1024)]
     LineTooLong,
@@ -57,7 +60,9 @@ pub enum TextError {
         expected: usize,
     },
     /// The columns are picked by name, but the header does not have as many as the rows.
-    #[error("the header names {header} column(s), but the first row below it has {row}; give each column one name")]
+    #[error(
+        "the header names {header} column(s), but the first row below it has {row}; give each column one name"
+    )]
     HeaderWidth {
         /// Names in the header.
         header: usize,
@@ -65,7 +70,9 @@ pub enum TextError {
         row: usize,
     },
     /// The header has some of the names that pick columns, but not all.
-    #[error("the header has a column `{found}` but no `{missing}`; name all of sx, sy, sz, tx, ty, tz or none")]
+    #[error(
+        "the header has a column `{found}` but no `{missing}`; name all of sx, sy, sz, tx, ty, tz or none"
+    )]
     MissingName {
         /// One that is there.
         found: &'static str,

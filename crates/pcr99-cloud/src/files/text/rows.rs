@@ -49,10 +49,14 @@ pub(crate) struct Header {
 
 impl Header {
     /// Where each of `wanted` stands, if at all; a name that stands there twice is an error.
-    pub(crate) fn find<const N: usize>(&self, wanted: [&'static str; N]) -> Result<[Option<usize>; N], Fault> {
+    pub(crate) fn find<const N: usize>(
+        &self,
+        wanted: [&'static str; N],
+    ) -> Result<[Option<usize>; N], Fault> {
         let mut found = [None; N];
         for (name, place) in wanted.into_iter().zip(&mut found) {
-            let mut columns = self.names.iter().enumerate().filter(|(_, n)| *n == name).map(|(column, _)| column);
+            let mut columns =
+                self.names.iter().enumerate().filter(|(_, n)| *n == name).map(|(column, _)| column);
             *place = columns.next();
             if columns.next().is_some() {
                 return Err(Fault::at(Place::Line(self.line), TextError::DuplicateName { name }));
@@ -78,7 +82,7 @@ impl<R: BufRead> Rows<R> {
             return Err(Fault::whole(TextError::Empty));
         }
         let row = rows.row();
-        if (0..row.fields.len()).all(|column| row.text(column).parse::<f64>().is_err()) {
+        if !(0..row.fields.len()).any(|column| is_meant_as_number(row.text(column))) {
             let name = |column| row.text(column).trim_matches(['"', '\'']).trim().to_ascii_lowercase();
             let names = (0..row.fields.len()).map(name).collect();
             rows.header = Some(Header { line: row.line, names });
@@ -145,6 +149,12 @@ impl<R: BufRead> Rows<R> {
         let (line, text) = (self.lines.number(), self.lines.text());
         Row { line, content: text, fields: &self.fields, separator: self.separator }
     }
+}
+
+/// Whether `field` is a number, or would be one with a decimal point: a row of decimal commas must not be
+/// taken for a header and lost.
+fn is_meant_as_number(field: &str) -> bool {
+    field.parse::<f64>().is_ok() || (field.contains(',') && field.replace(',', ".").parse::<f64>().is_ok())
 }
 
 /// Begin and end of the fields of `line`, which neither begins nor ends with white space.
@@ -264,8 +274,8 @@ mod tests {
             ("1,,2\n", "t, line 1, column 2: the field is empty; complete or remove this row"),
             ("1 2\n3\n", "t, line 2: 1 column(s), but the rows above have 2; complete or remove this row"),
             (
-                "2;1,5\n",
-                "t, line 1, column 2: `1,5` is not a number; write decimals with a point, not a comma",
+                "1,5;2,0\n",
+                "t, line 1, column 1: `1,5` is not a number; write decimals with a point, not a comma",
             ),
             (
                 "1,5 2,5\n",

@@ -1,0 +1,265 @@
+//! Matches: source and target points, row by row.
+
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use super::npy::Fit;
+use super::text::{Rows, TextError};
+use super::{Source, has_extension, npy, npz};
+use crate::error::{Fault, FileError, Place, Problem};
+
+/// Names of the six coordinates, in their usual order.
+const COORDINATES: [&str; 6] = ["sx", "sy", "sz", "tx", "ty", "tz"];
+
+/// Names under which a header may give the weight.
+const WEIGHTS: [&str; 4] = ["weight", "w", "confidence", "score"];
+
+/// Matches between two point sets: `source[i]` belongs to `target[i]`. All values that a reader of this
+/// crate returns are finite, and the lists have the same length, at least 1.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Matches {
+    /// Points `a` of the source.
+    pub source: Vec<[f64; 3]>,
+    /// Points `b` of the target.
+    pub target: Vec<[f64; 3]>,
+    /// Confidence of each match, if known; higher is better, any finite number is allowed.
+    pub weights: Option<Vec<f64>>,
+}
+
+impl Matches {
+    /// Adds a match. `weight` is given either for all matches or for none.
+    fn push(&mut self, [sx, sy, sz, tx, ty, tz]: [f64; 6], weight: Option<f64>) {
+        self.source.push([sx, sy, sz]);
+        self.target.push([tx, ty, tz]);
+        if let Some(weight) = weight {
+            self.weights.get_or_insert_default().push(weight);
+        }
+    }
+
+    /// Fails when there are none.
+    fn or_nothing(self) -> Result<Self, Fault> {
+        if self.source.is_empty() {
+            Err(Fault::whole(Problem::Nothing { what: "matches" }))
+        } else {
+            Ok(self)
+        }
+    }
+}
+
+/// Reads matches from the file at `path`.
+///
+/// * `.npy`: an N×6 array, or N×7 with a weight in the last column.
+/// * `.npz`: arrays `src` and `dst` (or `source` and `target`), N×3 each; optionally `weights` (or
+///   `weight`) of length N.
+/// * Anything else: text, see [`read_matches_text`].
+///
+/// # Errors
+/// When the file cannot be read or is not as above; when a value is NaN or infinite, since a match
+/// without a place is a mistake of whoever made it; when there is no match at all.
+pub fn read_matches(path: &Path) -> Result<Matches, FileError> {
+    let source = Source::open(path)?;
+    if has_extension(path, "npz") {
+        return npz::read_matches(source.reader, &source.label);
+    }
+    let read = if has_extension(path, "npy") {
+        npy::Array::read(source.reader, source.size).and_then(|array| from_array(&array))
+    } else {
+        from_text(source.reader)
+    };
+    read.map_err(|fault| fault.in_file(&source.label))
+}
+
+/// Reads matches as text from `reader`; messages call it `name`, such as `standard input`.
+///
+/// Each row has six columns `sx sy sz tx ty tz`, or seven with a weight (confidence, higher is better),
+/// separated by commas, semicolons, tabs or spaces. Blank lines and lines that begin with `#` or `//` are
+/// passed over. A first line without any number is a header; when it has all of the names above, columns
+/// are taken by name, so that their order does not matter and others may stand between them. The weight
+/// is then the column `weight`, `w`, `confidence` or `score` (the first of these that exists).
+///
+/// # Errors
+/// As [`read_matches`].
+pub fn read_matches_text(reader: impl BufRead, name: &str) -> Result<Matches, FileError> {
+    from_text(reader).map_err(|fault| fault.in_file(name))
+}
+
+/// Writes `matches` as text that [`read_matches_text`] reads back to the same bits: comma-separated, with
+/// the header `sx,sy,sz,tx,ty,tz`, and `weight` if there are weights.
+///
+/// # Errors
+/// When `out` fails; of kind [`InvalidInput`](io::ErrorKind::InvalidInput), before anything is written,
+/// when the lists of `matches` differ in length.
+pub fn write_matches(out: &mut impl Write, matches: &Matches) -> io::Result<()> {
+    let count = matches.source.len();
+    let weights = matches.weights.as_deref();
+    if matches.target.len() != count || weights.is_some_and(|weights| weights.len() != count) {
+        let message = "source, target and weights of matches must have the same length";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let weight_name = if weights.is_some() { ",weight" } else { "" };
+    writeln!(out, "{}{weight_name}", COORDINATES.join(","))?;
+    for (i, ([sx, sy, sz], [tx, ty, tz])) in matches.source.iter().zip(&matches.target).enumerate() {
+        write!(out, "{sx},{sy},{sz},{tx},{ty},{tz}")?;
+        match weights {
+            Some(weights) => writeln!(out, ",{}", weights[i])?,
+            None => writeln!(out)?,
+        }
+    }
+    Ok(())
+}
+
+/// Which columns of a table hold what.
+struct Columns {
+    coordinates: [usize; 6],
+    weight: Option<usize>,
+}
+
+impl Columns {
+    /// By name if the header has the names, else by position.
+    fn of(rows: &Rows<impl BufRead>) -> Result<Self, Fault> {
+        if let Some(header) = rows.header() {
+            let found = header.find(COORDINATES)?;
+            if let Some(first) = found.iter().position(Option::is_some) {
+                if let Some(missing) = found.iter().position(Option::is_none) {
+                    let (found, missing) = (COORDINATES[first], COORDINATES[missing]);
+                    return Err(Fault::at(
+                        Place::Line(header.line),
+                        TextError::MissingName { found, missing },
+                    ));
+                }
+                rows.check_header_width()?;
+                let weight = header.find(WEIGHTS)?.into_iter().flatten().next();
+                return Ok(Self { coordinates: found.map(Option::unwrap_or_default), weight });
+            }
+        }
+        let weight = match rows.width() {
+            6 => None,
+            7 => Some(6),
+            found => {
+                let expected = "6 are needed (sx sy sz tx ty tz), or 7 with a weight; remove others, or name \
+                                these in a header";
+                return Err(Fault::at(Place::Line(rows.line()), TextError::Columns { found, expected }));
+            }
+        };
+        Ok(Self { coordinates: [0, 1, 2, 3, 4, 5], weight })
+    }
+}
+
+fn from_text(reader: impl BufRead) -> Result<Matches, Fault> {
+    let mut rows = Rows::new(reader)?;
+    let columns = Columns::of(&rows)?;
+    let mut matches = Matches::default();
+    while let Some(row) = rows.next()? {
+        let number = |column| finite(row.number(column)?, row.place(column));
+        let mut point_pair = [0.0; 6];
+        for (value, &column) in point_pair.iter_mut().zip(&columns.coordinates) {
+            *value = number(column)?;
+        }
+        matches.push(point_pair, columns.weight.map(number).transpose()?);
+    }
+    matches.or_nothing()
+}
+
+fn from_array(array: &npy::Array) -> Result<Matches, Fault> {
+    let fit = |rows, columns| match (rows, columns) {
+        (_, 6 | 7) => Fit::Good,
+        (6 | 7, _) => Fit::Transposed,
+        _ => Fit::Wrong,
+    };
+    let [rows, columns] = array.table("N×6 (sx sy sz tx ty tz), or N×7 with a weight,", fit)?;
+    let mut matches = Matches::default();
+    for row in 0..rows {
+        let number = |column| finite(array.number(row, column), Place::Entry { row, column });
+        let mut point_pair = [0.0; 6];
+        for (column, value) in point_pair.iter_mut().enumerate() {
+            *value = number(column)?;
+        }
+        matches.push(point_pair, (columns == 7).then(|| number(6)).transpose()?);
+    }
+    matches.or_nothing()
+}
+
+/// `value`, which must be finite.
+pub(super) fn finite(value: f64, place: Place) -> Result<f64, Fault> {
+    if value.is_finite() { Ok(value) } else { Err(Fault::at(place, Problem::NotFinite { value })) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{array::uniform3, collection::vec, prelude::*};
+
+    fn read(text: &str) -> Result<Matches, String> {
+        read_matches_text(text.as_bytes(), "standard input").map_err(|error| error.to_string())
+    }
+
+    fn one(weights: Option<Vec<f64>>) -> Matches {
+        Matches { source: vec![[1.0, 2.0, 3.0]], target: vec![[4.0, 5.0, 6.0]], weights }
+    }
+
+    #[test]
+    fn columns_go_by_position_or_by_name() {
+        assert_eq!(read("1 2 3 4 5 6\n"), Ok(one(None)));
+        assert_eq!(read("1,2,3,4,5,6,0.5\n"), Ok(one(Some(vec![0.5]))));
+        assert_eq!(read("a,b,c,d,e,f\n1,2,3,4,5,6\n"), Ok(one(None)));
+        assert_eq!(read("tx ty tz id SX SY SZ\n4 5 6 left 1 2 3\n"), Ok(one(None)));
+        assert_eq!(read("score;sx;sy;sz;tx;ty;tz\n-7;1;2;3;4;5;6\n"), Ok(one(Some(vec![-7.0]))));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        for (text, message) in [
+            (
+                "1 2 3 4 5\n",
+                "line 1: 5 column(s), but 6 are needed (sx sy sz tx ty tz), or 7 with a weight; remove others, or \
+                 name these in a header",
+            ),
+            (
+                "1 2 3 4 5 6\n1 2 3 4 5 6 7\n",
+                "line 2: 7 column(s), but the rows above have 6; complete or remove this row",
+            ),
+            (
+                "1 2 3 4 5 6\n1 2 nan 4 5 6\n",
+                "line 2, column 3: NaN is not a finite number; remove this match or correct it",
+            ),
+            (
+                "1 2 3 4 5 1e999\n",
+                "line 1, column 6: inf is not a finite number; remove this match or correct it",
+            ),
+            (
+                "sx sy sz tx ty zt\n1 2 3 4 5 6\n",
+                "line 1: the header has a column `sx` but no `tz`; name all of sx, sy, sz, tx, ty, tz or none",
+            ),
+            ("1 2 3 4 5 six\n", "line 1, column 6: `six` is not a number; correct or remove this row"),
+        ] {
+            assert_eq!(read(text), Err(format!("standard input, {message}")), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lists_of_unequal_length_are_not_written() {
+        let mut out = Vec::new();
+        let error = write_matches(&mut out, &one(Some(vec![]))).expect_err("no weight");
+        assert_eq!((error.kind(), out.len()), (io::ErrorKind::InvalidInput, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back_to_the_bit(
+            rows in vec((uniform3(any::<f64>()), uniform3(-1e3..1e3), any::<f64>()), 1..20), weighted: bool,
+        ) {
+            let finite = |x: f64| if x.is_finite() { x } else { -0.0 };
+            let source: Vec<_> = rows.iter().map(|row| row.0.map(finite)).collect();
+            let target: Vec<_> = rows.iter().map(|row| row.1).collect();
+            let weights = weighted.then(|| rows.iter().map(|row| finite(row.2)).collect());
+            let matches = Matches { source, target, weights };
+            let mut out = Vec::new();
+            write_matches(&mut out, &matches).expect("a vector");
+            let text = String::from_utf8(out).expect("ASCII");
+            let header = if weighted { "sx,sy,sz,tx,ty,tz,weight" } else { "sx,sy,sz,tx,ty,tz" };
+            prop_assert_eq!(text.lines().next(), Some(header));
+            let again = read(&text).expect("own text");
+            prop_assert_eq!(format!("{:?}", &again), format!("{:?}", &matches)); // tells −0 from 0
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! PLY files: a header of text that lists elements and their properties, then the values as text or in
+//! binary.
+//!
+//! Only positions are asked for today, but the readers below hand out whichever scalar properties of a
+//! vertex are named, in one row per vertex: colours or normals need only their names in a list such as
+//! [`POSITION`].
+
+/// Values as text.
+mod ascii;
+
+/// Values in binary.
+mod binary;
+
+/// What the file holds.
+mod header;
+
+/// Types of values.
+mod scalar;
+
+use std::io::{self, BufRead};
+
+use header::{Element, Encoding, Header, Kind};
+
+use crate::error::{Fault, quote_all};
+
+/// The element that holds the points.
+const VERTEX: &str = "vertex";
+
+/// The properties that make a position.
+const POSITION: [&str; 3] = ["x", "y", "z"];
+
+/// What is wrong with a PLY file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlyError {
+    /// The first line is another.
+    #[error("this is not a PLY file (its first line is not `ply`); give it the extension of its format")]
+    NotPly,
+    /// The file, or the part of it that a header may have, ends without `end_header`.
+    #[error("the header has no `end_header`; the file is truncated or no PLY file")]
+    NoEnd,
+    /// A line of the header cannot be understood.
+    #[error("{line} is not a line of a PLY header ({what}); export the file again")]
+    HeaderLine {
+        /// The line, quoted and shortened.
+        line: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// There is no line `format`.
+    #[error("the header does not say its `format`; export the file again")]
+    NoFormat,
+    /// There are no vertices.
+    #[error("there is no element `vertex`; the elements found are {found}; export the file with its points")]
+    NoVertex {
+        /// Names of the elements, quoted.
+        found: String,
+    },
+    /// A property is missing that each vertex needs.
+    #[error(
+        "vertices have no property `{name}`; the properties found are {found}; export the file with x, y and z"
+    )]
+    MissingProperty {
+        /// The name.
+        name: &'static str,
+        /// Names of the properties, quoted.
+        found: String,
+    },
+    /// A property that must be one number is a list.
+    #[error("the property `{name}` of vertices is a list, not a number; export the file again")]
+    ListProperty {
+        /// The name.
+        name: &'static str,
+    },
+    /// The file ends before its last value.
+    #[error(
+        "the file ends after {found} of {promised} elements {element}; it is truncated or its header is wrong"
+    )]
+    Truncated {
+        /// Name of the element, quoted.
+        element: String,
+        /// How many the header promises.
+        promised: u64,
+        /// How many are there in full.
+        found: u64,
+    },
+    /// A list has fewer than no entries.
+    #[error("a list of the element {element} has {length} entries; the file is damaged")]
+    ListLength {
+        /// Name of the element, quoted.
+        element: String,
+        /// The length found.
+        length: f64,
+    },
+    /// A line of text has more or fewer values than the header lists.
+    #[error(
+        "the line has too {} values for the properties {properties} of a vertex; put one vertex on each line",
+        if *.many { "many" } else { "few" }
+    )]
+    Values {
+        /// Whether there are too many, not too few.
+        many: bool,
+        /// Names of the properties, quoted.
+        properties: String,
+    },
+    /// A value that is no number.
+    #[error("{value} is not a number; correct the value or export the file again")]
+    NotANumber {
+        /// The value, quoted and shortened.
+        value: String,
+    },
+    /// A line of text is longer than any vertex takes.
+    #[error("the line is too long for a vertex; put one vertex on each line")]
+    LineTooLong,
+}
+
+/// Reads the positions of the vertices; `size` is that of the whole stream, if known.
+pub(super) fn read_points(mut reader: impl BufRead, size: Option<u64>) -> Result<Vec<[f64; 3]>, Fault> {
+    let header = Header::read(&mut reader)?;
+    let vertex = header.vertex()?;
+    let columns = vertex.find(&POSITION)?;
+    let mut points = Vec::new();
+    points.try_reserve(capacity(&header, vertex, size)).map_err(io::Error::from)?;
+    let push = |row: &[f64]| points.push([row[0], row[1], row[2]]); // as many as POSITION
+    match header.encoding {
+        Encoding::Ascii => ascii::read_vertices(reader, &header, &columns, push)?,
+        Encoding::Binary(order) => binary::read_vertices(reader, order, &header, &columns, push)?,
+    }
+    Ok(points)
+}
+
+/// For how many vertices memory may be reserved: no more than fit the bytes after the header, whatever
+/// the header promises.
+fn capacity(header: &Header, vertex: &Element, size: Option<u64>) -> usize {
+    let least = match header.encoding {
+        Encoding::Ascii => 2 * vertex.properties.len() as u64, // a digit and a separator each
+        Encoding::Binary(_) => vertex.least_bytes(),
+    };
+    let available = size.unwrap_or(0).saturating_sub(header.bytes);
+    let fitting = available.checked_div(least).unwrap_or(0);
+    usize::try_from(vertex.count.min(fitting)).unwrap_or(0)
+}
+
+impl Header {
+    /// The element that holds the points.
+    fn vertex(&self) -> Result<&Element, Fault> {
+        self.elements.iter().find(|element| element.is_vertex()).ok_or_else(|| {
+            let found = quote_all(self.elements.iter().map(|element| element.name.as_str()));
+            Fault::whole(PlyError::NoVertex { found })
+        })
+    }
+}
+
+impl Element {
+    fn is_vertex(&self) -> bool {
+        self.name.eq_ignore_ascii_case(VERTEX)
+    }
+
+    /// Names of the properties, for messages.
+    fn property_names(&self) -> String {
+        quote_all(self.properties.iter().map(|property| property.name.as_str()))
+    }
+
+    /// Where the properties `names` stand among all; each must be a number.
+    fn find(&self, names: &[&'static str]) -> Result<Vec<usize>, Fault> {
+        let find = |&name: &&'static str| {
+            let position =
+                self.properties.iter().position(|property| property.name.eq_ignore_ascii_case(name));
+            let position = position.ok_or_else(|| {
+                Fault::whole(PlyError::MissingProperty { name, found: self.property_names() })
+            })?;
+            match self.properties[position].kind {
+                Kind::Scalar(_) => Ok(position),
+                Kind::List { .. } => Err(Fault::whole(PlyError::ListProperty { name })),
+            }
+        };
+        names.iter().map(find).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
