@@ -159,9 +159,16 @@ impl From<io::Error> for Fault {
 /// Text from a file for use in a message: one line, of bounded length, in backticks.
 pub(crate) fn quote(text: &str) -> String {
     const LONGEST: usize = 40;
-    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let shown: String = text.chars().take(LONGEST).flat_map(escape).collect();
     let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
     format!("`{shown}{dots}`")
+}
+
+/// `character` as it is, or spelled out where it would break the line or move the cursor.
+fn escape(character: char) -> impl Iterator<Item = char> {
+    let control = character.is_control();
+    let spelled = control.then(|| character.escape_default()).into_iter().flatten();
+    spelled.chain((!control).then_some(character))
 }
 
 /// Names from a file for use in a message, of bounded length.
@@ -179,14 +186,7 @@ pub(crate) fn quote_all<'a>(names: impl IntoIterator<Item = &'a str>) -> String 
 /// How messages call the file at `path`: in full, since it must be found again, but on one line.
 pub(crate) fn label(path: &std::path::Path) -> String {
     let shown = path.display().to_string();
-    let escaped: String = shown
-        .chars()
-        .flat_map(|c| {
-            let control = c.is_control();
-            let escape = control.then(|| c.escape_default()).into_iter().flatten();
-            escape.chain((!control).then_some(c))
-        })
-        .collect();
+    let escaped: String = shown.chars().flat_map(escape).collect();
     format!("`{escaped}`")
 }
 
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn quotes_are_short_and_on_one_line() {
-        assert_eq!(quote("a\nb"), "`a\\nb`");
+        assert_eq!(quote("a\nb'"), "`a\\nb'`");
         assert_eq!(quote(&"x".repeat(41)), format!("`{}…`", "x".repeat(40)));
         assert_eq!(quote_all([]), "none");
         assert_eq!(quote_all(["a", "b"]), "`a`, `b`");

@@ -49,11 +49,11 @@ fn from_text(reader: impl BufRead) -> Result<Vec<[f64; 3]>, Fault> {
 
 /// The columns of `x`, `y` and `z`: by name if the header has all three, else the first three.
 fn columns(rows: &Rows<impl BufRead>) -> Result<[usize; 3], Fault> {
-    if let Some(header) = rows.header() {
-        if let [Some(x), Some(y), Some(z)] = header.find(["x", "y", "z"])? {
-            rows.check_header_width()?;
-            return Ok([x, y, z]);
-        }
+    if let Some(header) = rows.header()
+        && let [Some(x), Some(y), Some(z)] = header.find(["x", "y", "z"])?
+    {
+        rows.check_header_width()?;
+        return Ok([x, y, z]);
     }
     if rows.width() < 3 {
         let expected = "at least 3 are needed (x y z)";

@@ -276,7 +276,7 @@ mod tests {
             ("'é'", "`é` (unknown)"),
         ] {
             let message =
-                format!("t, byte 8: the array has elements of type {what}; convert it with .astype(float)");
+                format!("t, byte 8: the array has elements of type {what}; save it as an array of floats");
             assert_eq!(read(&file(descr, "False", "(1,)", &[])).err(), Some(message));
         }
         let structured = read(&file("[('x', '<f8')]", "False", "(1,)", &[])).expect_err("structured");

@@ -31,7 +31,7 @@ pub enum NpyError {
         what: &'static str,
     },
     /// Elements that are not plain numbers.
-    #[error("the array has elements of type {descr} ({what}); convert it with .astype(float)")]
+    #[error("the array has elements of type {descr} ({what}); save it as an array of floats")]
     Type {
         /// The type as `NumPy` writes it, quoted.
         descr: String,
