@@ -1,1 +1,63 @@
-//! x
+//! The program `pcr99` as a library: [`run`] takes the arguments and returns the exit status.
+//!
+//! Raw options ([`args`]) → checked values → work (`commands`, one file each) → documents (`output`). Standard output
+//! carries the result only, everything else goes to standard error.
+//!
+//! Exit status: 0 registered; 1 ran well, but there is no reliable registration; 2 bad usage or bad input, one message and
+//! nothing written; 130 interrupted.
+
+/// The options, as the user writes them.
+pub mod args;
+
+mod commands;
+
+mod input;
+
+mod output;
+
+mod watch;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser;
+
+/// What a command that ran to its end says to the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Registered, or simply done.
+    Done,
+    /// Ran well, but the registration is not reliable.
+    NotReliable,
+    /// Stopped by Ctrl-C; what was found so far has been printed.
+    Interrupted,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Done => 0,
+            Outcome::NotReliable => 1,
+            Outcome::Interrupted => 130,
+        })
+    }
+}
+
+/// Runs the program with `args`, the first being its name.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let args = match args::Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(message) => {
+            // `--help` and `--version` are not errors; clap knows which is which. A closed pipe is none either.
+            let _ = message.print();
+            return ExitCode::from(if message.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match commands::run(&args) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -32,27 +32,23 @@ pub enum Error {
         /// What was given.
         value: f64,
     },
-    /// A parameter that must lie between 0 and 1 did not.
-    #[error("`{name}` must be between 0 and 1, got {value}")]
-    NotAFraction {
+    /// A parameter was outside its range.
+    #[error("`{name}` must be between {low} and {high}, got {value}")]
+    OutOfRange {
         /// The parameter.
         name: &'static str,
         /// What was given.
         value: f64,
+        /// The least that is accepted.
+        low: f64,
+        /// The most that is accepted.
+        high: f64,
     },
     /// A number that must be at least one was zero.
     #[error("`{name}` must be at least 1")]
     Zero {
         /// The parameter.
         name: &'static str,
-    },
-    /// The grid of `ln s` would have too many candidates.
-    #[error("a grid step of {grid_step} is too fine: use at least {least} with this epsilon")]
-    GridTooFine {
-        /// The step given.
-        grid_step: f64,
-        /// The finest step that is accepted.
-        least: f64,
     },
     /// The two sides of the matches differ in number.
     #[error(

@@ -19,6 +19,16 @@ impl Positive {
         }
     }
 
+    /// Checks that `value` is positive and between `low` and `high`.
+    pub(crate) fn within(name: &'static str, value: f64, [low, high]: [f64; 2]) -> Result<Self, Error> {
+        let positive = Self::new(name, value)?;
+        if (low..=high).contains(&value) {
+            Ok(positive)
+        } else {
+            Err(Error::OutOfRange { name, value, low, high })
+        }
+    }
+
     /// The number.
     pub const fn get(self) -> f64 {
         self.0

@@ -25,7 +25,6 @@ compiled_twice! {
     pub(crate) fn count_inliers(points: &Soa, model: &Affine, delta_sq: f64) -> usize = count_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn count_lanes(points: &Soa, model: &Affine, delta_sq: f64) -> usize {
     let n = points.len();
@@ -106,7 +105,6 @@ compiled_twice! {
     ) -> bool = exceeds_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn exceeds_lanes(
     a: &[Vec<f32>; 3],

@@ -29,7 +29,6 @@ impl Band {
     }
 
     /// Whether `numerator / denominator` is in the band; `None` when it is too close to tell.
-    #[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
     #[inline(always)]
     pub(crate) fn holds(&self, numerator: f64, denominator: f64) -> Option<bool> {
         let between =
@@ -75,7 +74,6 @@ compiled_twice! {
     pub(crate) fn consistent_bits(points: &Soa, i: usize, first_word: usize, test: &KnownScale, out: &mut [u64]) = consistent_bits_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn consistent_bits_lanes(points: &Soa, i: usize, first_word: usize, test: &KnownScale, out: &mut [u64]) {
     let n = points.len();
@@ -110,7 +108,6 @@ fn consistent_bits_lanes(points: &Soa, i: usize, first_word: usize, test: &Known
 }
 
 /// 64 bytes, each 0 or 1, to 64 bits.
-#[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
 #[inline(always)]
 fn pack(bytes: &[u8; 64]) -> u64 {
     // The product moves bit 0 of byte k to bit 56 + k; nothing else reaches the top byte.

@@ -10,7 +10,6 @@ compiled_twice! {
     pub(crate) fn log_ratios(points: &Soa, i: usize, first: usize, out: &mut [f64]) = log_ratios_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn log_ratios_lanes(points: &Soa, i: usize, first: usize, out: &mut [f64]) {
     let n = out.len();
@@ -31,7 +30,6 @@ compiled_twice! {
     pub(crate) fn antidiagonal_log_ratios(points: &Soa, sum: usize, first: usize, out: &mut [f64]) = antidiagonal_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn antidiagonal_lanes(points: &Soa, sum: usize, first: usize, out: &mut [f64]) {
     let n = out.len();
@@ -39,13 +37,13 @@ fn antidiagonal_lanes(points: &Soa, sum: usize, first: usize, out: &mut [f64]) {
     let (up, down) = (first..first + n, sum + 1 - first - n..sum + 1 - first);
     let [ax, ay, az] = points.a.each_ref().map(|column| (&column[up.clone()], &column[down.clone()]));
     let [bx, by, bz] = points.b.each_ref().map(|column| (&column[up.clone()], &column[down.clone()]));
-    for j in 0..n {
+    for (j, out) in out.iter_mut().enumerate() {
         let k = n - 1 - j;
         let (x, y, z) = (ax.0[j] - ax.1[k], ay.0[j] - ay.1[k], az.0[j] - az.1[k]);
         let source_sq = x * x + y * y + z * z;
         let (x, y, z) = (bx.0[j] - bx.1[k], by.0[j] - by.1[k], bz.0[j] - bz.1[k]);
         let target_sq = x * x + y * y + z * z;
-        out[j] = half_log_ratio(source_sq, target_sq);
+        *out = half_log_ratio(source_sq, target_sq);
     }
 }
 
@@ -54,7 +52,6 @@ compiled_twice! {
     pub(crate) fn half_log_ratios(source_sq: &[f64], target_sq: &mut [f64]) = half_log_ratios_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn half_log_ratios_lanes(source_sq: &[f64], target_sq: &mut [f64]) {
     for (source_sq, target_sq) in source_sq.iter().zip(target_sq) {
@@ -66,7 +63,6 @@ fn half_log_ratios_lanes(source_sq: &[f64], target_sq: &mut [f64]) {
 ///
 /// The paper leaves coincident points open; a many-to-one match (`b_i = b_j`) would otherwise put `−∞` into the range
 /// `[p_i, q_i]` of Eq. (9).
-#[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
 #[inline(always)]
 pub(crate) fn half_log_ratio(source_sq: f64, target_sq: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;

@@ -66,7 +66,6 @@ impl Soa {
 }
 
 /// Squared distances `‖a_i − a_j‖²` and `‖b_i − b_j‖²`; symmetric in `i` and `j` to the bit.
-#[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
 #[inline(always)]
 pub(crate) fn squared_distances(points: &Soa, i: usize, j: usize) -> (f64, f64) {
     let square = |columns: &[Vec<f64>; 3]| {

@@ -13,7 +13,6 @@ compiled_twice! {
     pub(crate) fn savings_at(row: &[f64], log_scale: f64, epsilon: f64) -> f64 = savings_at_lanes
 }
 
-#[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
 #[inline(always)]
 pub(crate) fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
     let saving = epsilon - (log_ratio - log_scale).abs();
@@ -21,7 +20,6 @@ pub(crate) fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
     if saving > 0.0 { saving } else { 0.0 }
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn savings_at_lanes(row: &[f64], log_scale: f64, epsilon: f64) -> f64 {
     let mut sums = [0.0; LANES];
@@ -67,7 +65,6 @@ impl Grid {
     }
 
     /// Candidate `m`.
-    #[expect(clippy::inline_always, reason = "part of loops that are compiled twice")]
     #[inline(always)]
     fn candidate(self, m: f64) -> f64 {
         self.first + m * self.step
@@ -79,7 +76,6 @@ compiled_twice! {
     fn range(row: &[f64]) -> (f64, f64) = range_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn range_lanes(row: &[f64]) -> (f64, f64) {
     let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
@@ -140,7 +136,6 @@ compiled_twice! {
     fn add_savings(row: &[f64], grid: Grid, epsilon: f64, touch: Touch, sums: &mut [f64]) = add_savings_lanes
 }
 
-#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn add_savings_lanes(row: &[f64], grid: Grid, epsilon: f64, touch: Touch, sums: &mut [f64]) {
     let per_step = 1.0 / grid.step;

@@ -42,9 +42,24 @@ impl MinInliers {
             return Err(Error::Zero { name: "min_inliers" });
         }
         if !(0.0..=1.0).contains(&fraction) {
-            return Err(Error::NotAFraction { name: "min_inlier_fraction", value: fraction });
+            return Err(Error::OutOfRange {
+                name: "min_inlier_fraction",
+                value: fraction,
+                low: 0.0,
+                high: 1.0,
+            });
         }
         Ok(Self { at_least, fraction })
+    }
+
+    /// The least number, whatever `n` is.
+    pub const fn at_least(self) -> usize {
+        self.at_least
+    }
+
+    /// The share of all matches.
+    pub const fn fraction(self) -> f64 {
+        self.fraction
     }
 
     /// The number for `n` matches.
@@ -108,23 +123,17 @@ impl Params {
     /// `ε` of the score and of the prescreening test, Eq. (6), (24)–(29). Default 0.1.
     ///
     /// # Errors
-    /// Unless finite and positive, and when the grid step is too fine for it.
+    /// Unless positive and at most 10, beyond which every triangle is like every other.
     pub fn with_epsilon(self, epsilon: f64) -> Result<Self, Error> {
-        Self { epsilon: Positive::new("epsilon", epsilon)?, ..self }.with_grid_checked()
+        Ok(Self { epsilon: Positive::within("epsilon", epsilon, [0.0, 10.0])?, ..self })
     }
 
     /// What the candidates for `ln s` should be apart: the 0.1 in Eq. (10), which there happens to equal `ε`. Default 0.1.
     ///
     /// # Errors
-    /// Unless finite, positive and at least 10⁻⁴ and `ε`/100 (the score takes time and memory in proportion to the number
-    /// of candidates).
+    /// Unless between 0.001 and 10: the score takes time and memory in proportion to the number of candidates.
     pub fn with_grid_step(self, grid_step: f64) -> Result<Self, Error> {
-        Self { grid_step: Positive::new("grid_step", grid_step)?, ..self }.with_grid_checked()
-    }
-
-    fn with_grid_checked(self) -> Result<Self, Error> {
-        let (grid_step, least) = (self.grid_step.get(), (self.epsilon.get() / 100.0).max(1e-4));
-        if grid_step < least { Err(Error::GridTooFine { grid_step, least }) } else { Ok(self) }
+        Ok(Self { grid_step: Positive::within("grid_step", grid_step, [1e-3, 10.0])?, ..self })
     }
 
     /// After how many hypotheses the number of inliers is looked at. Default 1000.
@@ -226,6 +235,7 @@ mod tests {
         let params = Params::new(1.0).and_then(|p| p.with_epsilon(0.02)).unwrap();
         assert_eq!((params.epsilon().get(), params.grid_step().get()), (0.02, 0.1));
         let too_fine = params.with_grid_step(1e-6).unwrap_err();
-        assert_eq!(too_fine, Error::GridTooFine { grid_step: 1e-6, least: 2e-4 });
+        assert_eq!(too_fine.to_string(), "`grid_step` must be between 0.001 and 10, got 0.000001");
+        assert!(params.with_epsilon(11.0).is_err());
     }
 }

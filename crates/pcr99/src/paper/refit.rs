@@ -68,7 +68,8 @@ fn best_rotation(m: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let second = (0..4).filter(|&i| i != largest).map(|i| values[i]).fold(f64::NEG_INFINITY, f64::max);
     let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     // Points on a line leave the rotation about it open: two eigenvalues are equal up to rounding.
-    if !(values[largest] - second > 1e-12 * size) {
+    let gap = values[largest] - second;
+    if gap.is_nan() || gap <= 1e-12 * size {
         return None;
     }
     let q = vectors.map(|row| row[largest]);
@@ -102,14 +103,13 @@ fn symmetric_eigen(mut a: [[f64; 4]; 4]) -> ([f64; 4], [[f64; 4]; 4]) {
                 let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
                 let c = 1.0 / (t * t + 1.0).sqrt();
                 let s = t * c;
-                for row in &mut a {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                let turn = |x: f64, y: f64| (c * x - s * y, s * x + c * y);
+                for row in a.iter_mut().chain(&mut vectors) {
+                    (row[p], row[q]) = turn(row[p], row[q]);
                 }
-                for k in 0..4 {
-                    (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-                }
-                for row in &mut vectors {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                let (row_p, row_q) = (a[p], a[q]);
+                for (k, (x, y)) in row_p.into_iter().zip(row_q).enumerate() {
+                    (a[p][k], a[q][k]) = turn(x, y);
                 }
             }
         }

@@ -1,0 +1,240 @@
+use std::{path::PathBuf, str::FromStr};
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Registration of two 3-D point sets from matches of which up to 99 % are wrong.
+///
+/// The transform maps source to target: b = s·R·a + t, as the 4×4 matrix [sR t; 0 1].
+///
+/// Exit status: 0 registered; 1 ran well, but there is no reliable registration; 2 bad usage or input; 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "pcr99", version, propagate_version = true, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say nothing but the result and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more about what is done, on standard error.
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Solve the paper's problem on built-in data: 99 % wrong matches, known and unknown scale.
+    Demo(Demo),
+    /// Find the transform from matches in a file.
+    Solve(Box<Solve>),
+    /// Write a problem with known truth.
+    Simulate(Simulate),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// `demo`.
+#[derive(Debug, ClapArgs)]
+pub struct Demo {
+    /// Share of wrong matches, from 0 to 1.
+    #[arg(long, value_name = "RATIO", default_value_t = 0.99)]
+    pub outliers: f64,
+    /// Number of matches.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub points: usize,
+    /// Shape: bunny, cube, sphere, knot, or a file with points [default: bunny where built in, else knot].
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<String>,
+    /// Seed of the problem; each gives another.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Seconds that each of the two searches may take.
+    #[arg(long, value_name = "SECONDS")]
+    pub time_limit: Option<f64>,
+}
+
+/// `solve`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pcr99 solve matches.csv --threshold 0.05
+  pcr99 solve matches.npy --threshold 0.05 --scale unknown --json
+  pcr99 solve --source a.ply --target b.ply --indices pairs.txt --threshold 0.05
+  pcr99 simulate --outliers 0.99 | pcr99 solve - --threshold 0.05")]
+pub struct Solve {
+    /// Matches: text with 6 columns `sx sy sz tx ty tz` (comma, tab or space; header optional; a 7th column is a weight),
+    /// `.npy` (N×6 or N×7) or `.npz` (`src`, `dst`); `-` reads text from standard input.
+    #[arg(required_unless_present_any = ["source", "target", "indices"], conflicts_with_all = ["source", "target", "indices"])]
+    pub pairs: Option<PathBuf>,
+    /// Source cloud, with --target and --indices: text, `.ply` or `.npy`.
+    #[arg(long, value_name = "CLOUD", requires_all = ["target", "indices"])]
+    pub source: Option<PathBuf>,
+    /// Target cloud.
+    #[arg(long, value_name = "CLOUD", requires_all = ["source", "indices"])]
+    pub target: Option<PathBuf>,
+    /// Index pairs (source, target), counted from 0: text with two columns, or N×2 `.npy`.
+    #[arg(long, value_name = "FILE", requires_all = ["source", "target"])]
+    pub indices: Option<PathBuf>,
+
+    /// Scale s: a positive number when it is known, or `unknown`.
+    #[arg(long, value_name = "unknown|S", default_value = "1", allow_hyphen_values = true)]
+    pub scale: ScaleOption,
+    /// Inlier threshold: how far a right match may be off, in target units; about five standard deviations of the noise.
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    pub threshold: Option<f64>,
+    /// How to search.
+    #[arg(long, value_enum, default_value_t = MethodOption::Default)]
+    pub method: MethodOption,
+    /// Threads to use [default: all cores]; the paper's methods use one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub threads: Option<u64>,
+    /// Stop after this many seconds with the best found so far.
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub time_limit: Option<f64>,
+    /// Seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// Print one JSON document (the same as --format json).
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    pub format: Format,
+    /// Write to this file what would go to standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Parameters of the published method.
+    #[command(flatten)]
+    pub paper: PaperOptions,
+}
+
+/// Parameters of the published method that have a default.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Parameters of the paper's methods")]
+pub struct PaperOptions {
+    /// ε of the score and of the prescreening test [default: 0.1].
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    pub epsilon: Option<f64>,
+    /// What the candidates for the logarithm of the scale are apart [default: 0.1].
+    #[arg(long, value_name = "STEP", allow_hyphen_values = true)]
+    pub grid_step: Option<f64>,
+    /// After how many hypotheses the number of inliers is looked at [default: 1000].
+    #[arg(long, value_name = "N")]
+    pub batch: Option<u64>,
+    /// Enough inliers: at least this many [default: 9] …
+    #[arg(long, value_name = "N")]
+    pub min_inliers: Option<usize>,
+    /// … and this share of all matches [default: 0.009].
+    #[arg(long, value_name = "RATIO", allow_hyphen_values = true)]
+    pub min_inlier_fraction: Option<f64>,
+    /// Stop after this many hypotheses [default: no limit].
+    #[arg(long, value_name = "N")]
+    pub hypothesis_limit: Option<u64>,
+    /// Memory that tables over pairs of matches may take, in MiB [default: 1024].
+    #[arg(long, value_name = "MIB")]
+    pub memory_budget: Option<u64>,
+}
+
+/// `simulate`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The problem is that of the paper's evaluation: points of a shape in the unit cube, a random similarity, Gaussian noise, and a
+share of the targets replaced by random points in a ball of diameter √3·s.
+
+Example:
+  pcr99 simulate --points 1000 --outliers 0.99 --scale random --output matches.csv --truth truth.json")]
+pub struct Simulate {
+    /// Number of matches.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub points: usize,
+    /// Share of wrong matches, from 0 to 1.
+    #[arg(long, value_name = "RATIO", default_value_t = 0.99, allow_hyphen_values = true)]
+    pub outliers: f64,
+    /// Where the wrong targets lie: around the true place, or off it.
+    #[arg(long, value_enum, default_value_t = OutlierCenterOption::Centred)]
+    pub outlier_center: OutlierCenterOption,
+    /// Standard deviation of the noise of a target coordinate.
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.01, allow_hyphen_values = true)]
+    pub noise: f64,
+    /// True scale: a positive number, or `random` for one between 1 and 5.
+    #[arg(long, value_name = "S|random", default_value = "1", allow_hyphen_values = true)]
+    pub scale: String,
+    /// Shape: bunny, cube, sphere, knot, or a file with points [default: bunny where built in, else knot].
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<String>,
+    /// Seed; each gives another problem.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Where the matches go [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where the truth goes, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+}
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MethodOption {
+    /// What is best here; at present the paper's method.
+    Default,
+    /// PCR-99 as published; needs --threshold.
+    Paper,
+    /// PCR-99 with random samples, the paper's ablation; needs --threshold.
+    PaperRandom,
+}
+
+impl MethodOption {
+    /// The name in options and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Paper => "paper",
+            Self::PaperRandom => "paper-random",
+        }
+    }
+}
+
+/// What to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A few lines to read.
+    Summary,
+    /// One JSON document.
+    Json,
+    /// The 4×4 matrix as plain text, as CloudCompare and Open3D read it.
+    Matrix,
+}
+
+/// Where the wrong targets lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutlierCenterOption {
+    /// Around the true place, as in the paper.
+    Centred,
+    /// Off the true place.
+    Offset,
+}
+
+/// `--scale` of `solve`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScaleOption(pub pcr99::Scale);
+
+impl FromStr for ScaleOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unknown" {
+            return Ok(Self(pcr99::Scale::Unknown));
+        }
+        let expected = "expected `unknown` or a positive number";
+        let number: f64 = text.parse().map_err(|_| expected.to_owned())?;
+        pcr99::Scale::known(number).map(Self).map_err(|_| expected.to_owned())
+    }
+}

@@ -1,0 +1,106 @@
+//! `pcr99 demo`: the paper's problem on built-in data, with known and with unknown scale.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use pcr99::{Correspondences, Registration, Scale, paper};
+use pcr99_lab::{Errors, Problem, ScaleChoice};
+
+use crate::{
+    Outcome,
+    args::Demo,
+    input,
+    output::{Sink, milliseconds, shown},
+    watch::Watch,
+};
+
+/// The noise of the problem, and the threshold of the paper's experiments: five standard deviations.
+const NOISE: f64 = 0.01;
+const THRESHOLD: f64 = 5.0 * NOISE;
+
+pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
+    let recipe = input::recipe(options.shape.as_deref())?
+        .with_points(options.points)?
+        .with_outlier_ratio(options.outliers)?
+        .with_noise(NOISE)?
+        .with_seed(options.seed);
+    let sink = Sink::new(None)?;
+    let mut solver = paper::Solver::new();
+    let mut worst = Outcome::Done;
+    let problems = [
+        ("known scale", Scale::one(), ScaleChoice::Fixed(1.0)),
+        ("unknown scale", Scale::Unknown, ScaleChoice::Random),
+    ];
+    for (title, scale, choice) in problems {
+        let problem = recipe.clone().with_scale(choice)?.generate()?;
+        let pairs = Correspondences::new(&problem.source, &problem.target)?;
+        let watch = Watch::start(options.time_limit, quiet)?;
+        let found = solver.solve_until(&pairs, scale, &paper::Params::new(THRESHOLD)?, &|| watch.check())?;
+        drop(watch);
+        sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
+        match super::outcome(&found) {
+            Outcome::Interrupted => return Ok(Outcome::Interrupted),
+            Outcome::NotReliable => worst = Outcome::NotReliable,
+            Outcome::Done => {}
+        }
+    }
+    if !quiet {
+        let next = "Try it on your own matches:  pcr99 solve matches.csv --threshold 0.05 --scale unknown\n";
+        sink.write(|out| out.write_all(next.as_bytes()))?;
+    }
+    Ok(worst)
+}
+
+fn report(title: &str, problem: &Problem, found: &Registration) -> String {
+    let (n, right) = (problem.source.len(), problem.inliers());
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{title}: {n} matches on the shape `{}`, {} of them wrong ({} %), noise {}",
+        problem.shape_name,
+        n - right.len(),
+        shown(100.0 * problem.outlier_ratio),
+        problem.noise
+    );
+    let recovered = found.inliers.iter().filter(|i| right.binary_search(i).is_ok()).count();
+    let _ = writeln!(
+        text,
+        "  {}: {} matches agree, {recovered} of the {} right ones among them",
+        found.status.as_str().replace('_', " "),
+        found.inliers.len(),
+        right.len()
+    );
+    if let Some(estimate) = &found.target_from_source {
+        let errors = Errors::between(estimate, &problem.truth);
+        let row = |name: &str, truth: String, estimate: String, error: String| {
+            format!("  {name:<12} {truth:>32} {estimate:>32}   {error}\n")
+        };
+        text += row("", "truth".into(), "estimate".into(), "error".into()).as_str();
+        let scale = |s: f64| format!("{s:.6}");
+        text += &row(
+            "scale",
+            scale(problem.truth.scale()),
+            scale(estimate.scale()),
+            format!("{:.6}", errors.scale),
+        );
+        let (true_rows, rows) = (problem.truth.rotation(), estimate.rotation());
+        for axis in 0..3 {
+            let error = if axis == 0 { format!("{:.3}°", errors.rotation_deg) } else { String::new() };
+            text += &row(["rotation", "", ""][axis], triple(true_rows[axis]), triple(rows[axis]), error);
+        }
+        let translations = (triple(problem.truth.translation()), triple(estimate.translation()));
+        text += &row("translation", translations.0, translations.1, format!("{:.6}", errors.translation));
+    }
+    let _ = writeln!(
+        text,
+        "  {} triplets, {} hypotheses, {} ms\n",
+        found.counters.triplets,
+        found.counters.hypotheses,
+        milliseconds(found.seconds.total)
+    );
+    text
+}
+
+fn triple(v: [f64; 3]) -> String {
+    v.map(|x| format!("{x:>10.6}")).join(" ")
+}

@@ -1,0 +1,47 @@
+//! `pcr99 simulate`: a problem with known truth.
+
+use anyhow::{Result, bail, ensure};
+use pcr99_cloud::{Matches, write_matches};
+use pcr99_lab::{OutlierCenter, ScaleChoice};
+
+use crate::{
+    Outcome,
+    args::{OutlierCenterOption, Simulate},
+    input,
+    output::Sink,
+};
+
+pub(super) fn run(options: &Simulate) -> Result<Outcome> {
+    let matches = Sink::new(options.output.as_deref())?;
+    let truth = options.truth.as_deref().map(|path| Sink::new(Some(path))).transpose()?;
+    ensure!(
+        options.truth.is_none() || options.truth != options.output,
+        "--output and --truth name the same file: give each its own"
+    );
+    let scale = match options.scale.as_str() {
+        "random" => ScaleChoice::Random,
+        number => match number.parse() {
+            Ok(scale) => ScaleChoice::Fixed(scale),
+            Err(_) => bail!("--scale `{number}` is neither a number nor `random`"),
+        },
+    };
+    let recipe = input::recipe(options.shape.as_deref())?
+        .with_points(options.points)?
+        .with_outlier_ratio(options.outliers)?
+        .with_noise(options.noise)?
+        .with_scale(scale)?
+        .with_outlier_center(match options.outlier_center {
+            OutlierCenterOption::Centred => OutlierCenter::Centred,
+            OutlierCenterOption::Offset => OutlierCenter::Offset,
+        })
+        .with_seed(options.seed);
+    let problem = recipe.generate()?;
+
+    let document = problem.truth_document().to_json();
+    let table = Matches { source: problem.source, target: problem.target, weights: None };
+    matches.write(|mut out| write_matches(&mut out, &table))?;
+    if let Some(truth) = truth {
+        truth.write(|out| out.write_all(document.as_bytes()))?;
+    }
+    Ok(Outcome::Done)
+}

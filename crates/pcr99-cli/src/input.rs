@@ -1,0 +1,86 @@
+//! What the options name, read in and checked.
+
+use std::{io, path::Path};
+
+use anyhow::{Context, Result, bail};
+use pcr99::{Correspondences, paper};
+use pcr99_cloud::{Matches, read_indices, read_matches, read_matches_text, read_points};
+use pcr99_lab::{Recipe, Shape};
+
+use crate::args::{MethodOption, Solve};
+
+/// The matches that `solve` is to work on, and whether they came with weights.
+pub(crate) fn matches(options: &Solve) -> Result<(Correspondences, bool)> {
+    if let (Some(source), Some(target), Some(indices)) = (&options.source, &options.target, &options.indices)
+    {
+        let (a, b, pairs) = (read_points(source)?, read_points(target)?, read_indices(indices)?);
+        let name = |path: &Path| path.display().to_string();
+        let place = || format!("`{}` into `{}` and `{}`", name(indices), name(source), name(target));
+        return Ok((Correspondences::from_indices(&a, &b, &pairs).with_context(place)?, false));
+    }
+    // Clap has seen to it that there is one.
+    let Some(path) = &options.pairs else {
+        bail!("no matches given: name a file, or `-` for standard input")
+    };
+    let (name, Matches { source, target, weights }) = if path.as_os_str() == "-" {
+        ("standard input".to_owned(), read_matches_text(io::stdin().lock(), "standard input")?)
+    } else {
+        (format!("`{}`", path.display()), read_matches(path)?)
+    };
+    Ok((Correspondences::new(&source, &target).context(name)?, weights.is_some()))
+}
+
+/// The parameters of the published method.
+pub(crate) fn paper_params(options: &Solve) -> Result<paper::Params> {
+    let Some(threshold) = options.threshold else {
+        bail!(
+            "method `{}` needs --threshold: how far a right match may be off, in target units \
+             (about five standard deviations of the noise)",
+            options.method.name()
+        );
+    };
+    let given = &options.paper;
+    let mut params = paper::Params::new(threshold).context("--threshold")?;
+    if let Some(epsilon) = given.epsilon {
+        params = params.with_epsilon(epsilon).context("--epsilon")?;
+    }
+    if let Some(step) = given.grid_step {
+        params = params.with_grid_step(step).context("--grid-step")?;
+    }
+    if let Some(batch) = given.batch {
+        params = params.with_batch(batch).context("--batch")?;
+    }
+    if given.min_inliers.is_some() || given.min_inlier_fraction.is_some() {
+        let usual = paper::MinInliers::default();
+        let least = given.min_inliers.unwrap_or(usual.at_least());
+        let fraction = given.min_inlier_fraction.unwrap_or(usual.fraction());
+        params = params.with_min_inliers(paper::MinInliers::new(least, fraction)?);
+    }
+    if let Some(limit) = given.hypothesis_limit {
+        params = params.with_hypothesis_limit(limit).context("--hypothesis-limit")?;
+    }
+    if let Some(mib) = given.memory_budget {
+        params = params.with_memory_budget(mib.saturating_mul(1 << 20));
+    }
+    Ok(match options.method {
+        MethodOption::Default | MethodOption::Paper => params,
+        MethodOption::PaperRandom => params.with_sampling(paper::Sampling::random(options.seed)),
+    })
+}
+
+/// A recipe for problems with the shape of that name, or with the points of that file.
+pub(crate) fn recipe(shape: Option<&str>) -> Result<Recipe> {
+    let Some(name) = shape else { return Ok(Recipe::default()) };
+    let shape = match Shape::builtin(name) {
+        Some(shape) => shape,
+        None if name == "bunny" => bail!(
+            "this build has no Bunny, whose terms do not allow commercial use: build with the feature `bunny`, \
+             or use --shape knot"
+        ),
+        None if !Path::new(name).exists() => {
+            bail!("shape `{name}` is neither built in ({}) nor a file", Shape::BUILTIN_NAMES.join(", "))
+        }
+        None => Shape::Cloud { name: name.to_owned(), points: read_points(Path::new(name))? },
+    };
+    Ok(Recipe::default().with_shape(shape)?)
+}

@@ -1,0 +1,68 @@
+//! Watches over a search: the time limit, Ctrl-C, and a line that moves on a terminal when it takes long.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+use indicatif::ProgressBar;
+use pcr99::stop::StopRequest;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// How long a search is left alone before it says that it is at work.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One search under watch.
+pub(crate) struct Watch {
+    start: Instant,
+    limit: Option<Duration>,
+    line: ProgressBar,
+}
+
+impl Watch {
+    /// Starts the clock. `limit` is in seconds; `quiet` shows nothing.
+    pub(crate) fn start(limit: Option<f64>, quiet: bool) -> Result<Self> {
+        let limit = limit
+            .map(|seconds| {
+                ensure!(seconds > 0.0, "--time-limit must be a positive number of seconds, got {seconds}");
+                // Longer than the clock can count is no limit.
+                Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+            })
+            .transpose()?;
+        // Only now: before there is a search to stop, Ctrl-C ends the program by itself. Setting it twice fails, and does
+        // no harm; a second Ctrl-C does not wait.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        let line = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
+        Ok(Self { start: Instant::now(), limit, line })
+    }
+
+    /// What the search asks now and then.
+    pub(crate) fn check(&self) -> Option<StopRequest> {
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            return Some(StopRequest::Interrupted);
+        }
+        let elapsed = self.start.elapsed();
+        if elapsed >= PATIENCE && !self.line.is_hidden() {
+            let limit = self.limit.map_or(String::new(), |limit| format!(" of {:.0} s", limit.as_secs_f64()));
+            self.line.set_message(format!(
+                "searching {:.0} s{limit}; Ctrl-C gives the best so far",
+                elapsed.as_secs_f64()
+            ));
+            self.line.set_style(indicatif::ProgressStyle::default_spinner());
+            self.line.tick();
+        }
+        self.limit.is_some_and(|limit| elapsed >= limit).then_some(StopRequest::TimeLimit)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+    }
+}
