@@ -1,6 +1,6 @@
 //! Problems for the tests of this crate.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
 use pcr99::{Similarity, random::Random};
 
