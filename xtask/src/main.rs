@@ -1,2 +1,68 @@
-//! x
-fn main() {}
+//! `cargo xtask test` sets up and runs everything the project is tested with; nobody should need another command.
+//!
+//! `cargo xtask pictures` draws the pictures of the documentation anew.
+
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1);
+    let result = match task.as_deref() {
+        Some("test") => test(),
+        Some("pictures") => pictures(),
+        _ => Err(anyhow::anyhow!("usage: cargo xtask test | pictures")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Format, lints, documentation, tests of all kinds, and the examples.
+fn test() -> Result<()> {
+    let start = Instant::now();
+    cargo(&["fmt", "--all", "--check"], &[])
+        .context("formatting: run `cargo fmt --all` (rustfmt comes with `rustup component add rustfmt`)")?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])
+        .context("lints (clippy comes with `rustup component add clippy`)")?;
+    cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-Dwarnings")])
+        .context("documentation")?;
+    cargo(&["test", "--workspace", "--all-features"], &[]).context("tests")?;
+    cargo(&["test", "-p", "pcr99-lab"], &[]).context("tests without the Bunny, as published")?;
+    for example in ["solve", "stop_early"] {
+        let run = ["run", "--quiet", "-p", "pcr99", "--example", example];
+        cargo(&run, &[]).with_context(|| format!("example `{example}`"))?;
+    }
+    eprintln!("all passed in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The pictures in `docs/pictures`, from real results.
+fn pictures() -> Result<()> {
+    cargo(
+        &["run", "--quiet", "--release", "-p", "pcr99-lab", "--example", "picture", "--", "docs/pictures"],
+        &[],
+    )
+}
+
+fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    eprintln!("\n── cargo {} ──", arguments.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status =
+        Command::new(cargo).args(arguments).envs(environment.iter().copied()).current_dir(root).status();
+    let status = status.context("cannot start cargo")?;
+    ensure!(status.code().is_some(), "ended by a signal");
+    if !status.success() {
+        bail!("`cargo {}` failed", arguments.join(" "));
+    }
+    Ok(())
+}

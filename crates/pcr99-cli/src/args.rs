@@ -3,6 +3,9 @@ use std::{path::PathBuf, str::FromStr};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+/// Below a command's own options in its help.
+const LAST: usize = 900;
+
 /// Registration of two 3-D point sets from matches of which up to 99 % are wrong.
 ///
 /// The transform maps source to target: b = s·R·a + t, as the 4×4 matrix [sR t; 0 1].
@@ -15,10 +18,10 @@ pub struct Args {
     #[command(subcommand)]
     pub command: Command,
     /// Say nothing but the result and errors.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub quiet: bool,
     /// Say more about what is done, on standard error.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = LAST)]
     pub verbose: bool,
 }
 
@@ -42,30 +45,35 @@ pub enum Command {
 #[derive(Debug, ClapArgs)]
 pub struct Demo {
     /// Share of wrong matches, from 0 to 1.
-    #[arg(long, value_name = "RATIO", default_value_t = 0.99)]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.99, value_parser = number, allow_hyphen_values = true)]
     pub outliers: f64,
     /// Number of matches.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub points: usize,
     /// Shape: bunny, cube, sphere, knot, or a file with points [default: bunny where built in, else knot].
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
     /// Seed of the problem; each gives another.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
     /// Seconds that each of the two searches may take.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
 }
 
 /// `solve`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
+#[command(
+    override_usage = "\
+pcr99 solve [OPTIONS] <PAIRS>
+       pcr99 solve [OPTIONS] --source <CLOUD> --target <CLOUD> --indices <FILE>",
+    after_help = "\
 Examples:
   pcr99 solve matches.csv --threshold 0.05
   pcr99 solve matches.npy --threshold 0.05 --scale unknown --json
   pcr99 solve --source a.ply --target b.ply --indices pairs.txt --threshold 0.05
-  pcr99 simulate --outliers 0.99 | pcr99 solve - --threshold 0.05")]
+  pcr99 simulate --outliers 0.99 | pcr99 solve - --threshold 0.05"
+)]
 pub struct Solve {
     /// Matches: text with 6 columns `sx sy sz tx ty tz` (comma, tab or space; header optional; a 7th column is a weight),
     /// `.npy` (N×6 or N×7) or `.npz` (`src`, `dst`); `-` reads text from standard input.
@@ -85,19 +93,19 @@ pub struct Solve {
     #[arg(long, value_name = "unknown|S", default_value = "1", allow_hyphen_values = true)]
     pub scale: ScaleOption,
     /// Inlier threshold: how far a right match may be off, in target units; about five standard deviations of the noise.
-    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    #[arg(long, value_name = "D", value_parser = positive, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
     /// How to search.
     #[arg(long, value_enum, default_value_t = MethodOption::Default)]
     pub method: MethodOption,
     /// Threads to use [default: all cores]; the paper's methods use one.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub threads: Option<u64>,
     /// Stop after this many seconds with the best found so far.
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Seed of everything random.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Print one JSON document (the same as --format json).
@@ -120,48 +128,49 @@ pub struct Solve {
 #[command(next_help_heading = "Parameters of the paper's methods")]
 pub struct PaperOptions {
     /// ε of the score and of the prescreening test [default: 0.1].
-    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    #[arg(long, value_name = "E", value_parser = positive, allow_hyphen_values = true)]
     pub epsilon: Option<f64>,
-    /// What the candidates for the logarithm of the scale are apart [default: 0.1].
-    #[arg(long, value_name = "STEP", allow_hyphen_values = true)]
+    /// Step between candidates for the logarithm of an unknown scale [default: 0.1].
+    #[arg(long, value_name = "STEP", value_parser = positive, allow_hyphen_values = true)]
     pub grid_step: Option<f64>,
     /// After how many hypotheses the number of inliers is looked at [default: 1000].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub batch: Option<u64>,
     /// Enough inliers: at least this many [default: 9] …
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
     pub min_inliers: Option<usize>,
     /// … and this share of all matches [default: 0.009].
-    #[arg(long, value_name = "RATIO", allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATIO", value_parser = number, allow_hyphen_values = true)]
     pub min_inlier_fraction: Option<f64>,
     /// Stop after this many hypotheses [default: no limit].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub hypothesis_limit: Option<u64>,
     /// Memory that tables over pairs of matches may take, in MiB [default: 1024].
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub memory_budget: Option<u64>,
 }
 
 /// `simulate`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The problem is that of the paper's evaluation: points of a shape in the unit cube, a random similarity, Gaussian noise, and a
-share of the targets replaced by random points in a ball of diameter √3·s.
+The problem is that of the paper's evaluation: points of a shape in the unit cube, a random similarity, Gaussian \
+noise, and a share of the targets replaced by random points in a ball of diameter √3·s.
 
-Example:
-  pcr99 simulate --points 1000 --outliers 0.99 --scale random --output matches.csv --truth truth.json")]
+Examples:
+  pcr99 simulate --outliers 0.99 --output matches.csv --truth truth.json
+  pcr99 simulate --outliers 0.9 --scale random | pcr99 solve - --threshold 0.05 --scale unknown")]
 pub struct Simulate {
     /// Number of matches.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub points: usize,
     /// Share of wrong matches, from 0 to 1.
-    #[arg(long, value_name = "RATIO", default_value_t = 0.99, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.99, value_parser = number, allow_hyphen_values = true)]
     pub outliers: f64,
     /// Where the wrong targets lie: around the true place, or off it.
-    #[arg(long, value_enum, default_value_t = OutlierCenterOption::Centred)]
+    #[arg(long, value_name = "CENTER", value_enum, default_value_t = OutlierCenterOption::Centred)]
     pub outlier_center: OutlierCenterOption,
     /// Standard deviation of the noise of a target coordinate.
-    #[arg(long, value_name = "SIGMA", default_value_t = 0.01, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.01, value_parser = number, allow_hyphen_values = true)]
     pub noise: f64,
     /// True scale: a positive number, or `random` for one between 1 and 5.
     #[arg(long, value_name = "S|random", default_value = "1", allow_hyphen_values = true)]
@@ -170,7 +179,7 @@ pub struct Simulate {
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
     /// Seed; each gives another problem.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
     /// Where the matches go [default: standard output].
     #[arg(short, long, value_name = "FILE")]
@@ -237,4 +246,24 @@ impl FromStr for ScaleOption {
         let number: f64 = text.parse().map_err(|_| expected.to_owned())?;
         pcr99::Scale::known(number).map(Self).map_err(|_| expected.to_owned())
     }
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "expected a number".to_owned())
+}
+
+/// A finite number above zero.
+fn positive(text: &str) -> Result<f64, String> {
+    let number = number(text).ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a positive number".to_owned())
+}
+
+fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "expected a whole number, not negative".to_owned())
+}
+
+/// A count that cannot be zero.
+fn at_least_one<T: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<T, String> {
+    let number = whole(text).ok().filter(|number| *number >= T::from(1));
+    number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
 }

@@ -17,7 +17,11 @@ mod output;
 
 mod watch;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::Parser;
 
@@ -43,7 +47,6 @@ impl From<Outcome> for ExitCode {
 }
 
 /// Runs the program with `args`, the first being its name.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let args = match args::Args::try_parse_from(args) {
         Ok(args) => args,
@@ -56,8 +59,26 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
     match commands::run(&args) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            say(&format!("error: {}", in_one_line(&error)));
             ExitCode::from(2)
         }
     }
+}
+
+/// A line on standard error. If nobody reads it, that is no reason to fail.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// The error and its causes, without those that the one before has quoted already.
+fn in_one_line(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }

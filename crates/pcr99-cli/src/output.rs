@@ -2,46 +2,73 @@
 
 use std::{
     fmt::Write as _,
+    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
-use pcr99::{Registration, Similarity, Status};
+use pcr99::{Registration, Similarity, Status, StopReason};
 use serde_json::{Map, Value, json};
 
 /// Where a document goes: checked before any work is done for it.
 #[derive(Debug)]
-pub(crate) struct Sink(Option<PathBuf>);
+pub(crate) struct Sink(Place);
+
+#[derive(Debug)]
+enum Place {
+    StandardOutput,
+    /// A regular file, there already or not, without links in its path.
+    File(PathBuf),
+    /// A pipe or a device: can only be written as it is, never be replaced.
+    Stream(PathBuf),
+}
 
 impl Sink {
     /// A file that can be written, or standard output.
     pub(crate) fn new(file: Option<&Path>) -> Result<Self> {
-        if let Some(path) = file {
-            ensure!(!path.is_dir(), "cannot write `{}`: it is a directory", path.display());
-            let directory = directory_of(path);
-            ensure!(
-                directory.is_dir(),
-                "cannot write `{}`: there is no directory `{}`",
-                path.display(),
-                directory.display()
-            );
+        let Some(path) = file else { return Ok(Self(Place::StandardOutput)) };
+        let failed = || format!("cannot write `{}`", path.display());
+        ensure!(!path.is_dir(), "{}: it is a directory; name a file inside it", failed());
+        if path.exists() && !path.is_file() {
+            return Ok(Self(Place::Stream(path.to_path_buf())));
         }
-        Ok(Self(file.map(Path::to_path_buf)))
+        let directory = directory_of(path);
+        ensure!(
+            directory.is_dir(),
+            "{}: there is no directory `{}`; create it first",
+            failed(),
+            directory.display()
+        );
+        // What a link points to is replaced, not the link.
+        let path = match path.canonicalize() {
+            Ok(path) => path,
+            Err(_) => {
+                directory.canonicalize().with_context(failed)?.join(path.file_name().unwrap_or_default())
+            }
+        };
+        // Not after hours of work.
+        temporary_beside(&path).with_context(failed)?;
+        Ok(Self(Place::File(path)))
+    }
+
+    /// Whether both go to one file.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        matches!((&self.0, &other.0), (Place::File(a), Place::File(b)) if a == b)
     }
 
     /// Writes the document, to a file under its own name only when it is complete.
     pub(crate) fn write(&self, document: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         match &self.0 {
-            None => {
-                let mut out = io::BufWriter::new(io::stdout().lock());
-                match document(&mut out).and_then(|()| out.flush()) {
-                    // Whoever reads has seen enough.
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                    result => result.context("cannot write to standard output"),
-                }
+            Place::StandardOutput => {
+                write_stream(io::stdout().lock(), document).context("cannot write to standard output")
             }
-            Some(path) => {
+            Place::Stream(path) => File::options()
+                .write(true)
+                .open(path)
+                .and_then(|stream| write_stream(stream, document))
+                .with_context(|| format!("cannot write `{}`", path.display())),
+            Place::File(path) => {
                 let failed = || format!("cannot write `{}`", path.display());
                 let mut file = temporary_beside(path).with_context(failed)?;
                 let mut out = io::BufWriter::new(&mut file);
@@ -54,6 +81,18 @@ impl Sink {
     }
 }
 
+fn write_stream(
+    stream: impl Write,
+    document: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::new(stream);
+    match document(&mut out).and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
 fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -61,20 +100,21 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// A temporary file that, unlike most, has the permissions of any new file.
+/// A temporary file that, unlike most, has the permissions of the file it replaces or of any new one.
 fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".pcr99-").suffix(".tmp");
     #[cfg(unix)]
     {
         use std::{fs::Permissions, os::unix::fs::PermissionsExt};
-        builder.permissions(Permissions::from_mode(0o666));
+        let replaced = path.metadata().map(|file| file.permissions());
+        builder.permissions(replaced.unwrap_or_else(|_| Permissions::from_mode(0o666)));
     }
     builder.tempfile_in(directory_of(path))
 }
 
 /// The document of interface schema 1.
-pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> Value {
+pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String {
     let model = found.target_from_source.as_ref();
     let candidates: Vec<Value> = model
         .map(|model| json!({ "transform": model.matrix(), "inlier_count": found.inliers.len(), "log10_nfa": null }))
@@ -82,7 +122,7 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> Value 
         .collect();
     let mut seconds = Map::from_iter([("total".to_owned(), json!(found.seconds.total))]);
     seconds.extend(found.seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
-    json!({
+    one_field_per_line(&json!({
         "schema": 1,
         "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
         "method": method,
@@ -100,7 +140,15 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> Value 
         "stopped_because": found.stopped_because.as_str(),
         "counters": { "pairs": 0, "hypotheses": found.counters.hypotheses, "triplets": found.counters.triplets },
         "seconds": seconds,
-    })
+    }))
+}
+
+/// The document as text: one field per line, as in the truth of `simulate`.
+fn one_field_per_line(document: &Value) -> String {
+    let fields = document.as_object().into_iter().flatten();
+    let lines: Vec<String> =
+        fields.map(|(name, value)| format!("  {}: {value}", Value::from(name.as_str()))).collect();
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
 /// A few lines to read.
@@ -113,13 +161,18 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
                 found.inliers.len()
             )
         }
-        Status::NoSolution => {
+        Status::NoSolution if found.stopped_because == StopReason::Exhausted => {
             format!("NO SOLUTION: no three of the {matches} matches are consistent with each other\n")
+        }
+        Status::NoSolution => {
+            format!("NO SOLUTION: stopped before any three of the {matches} matches were found consistent\n")
         }
     };
     if let Some(model) = &found.target_from_source {
         text += "\ntransform, source to target:\n";
-        text += &matrix(model);
+        for row in rounded_matrix(model).lines() {
+            let _ = writeln!(text, "  {row}");
+        }
         let _ = writeln!(text, "\n  scale        {}", shown(model.scale()));
     }
     let rmse = found.inlier_rmse.map_or(String::from("none"), shown);
@@ -142,13 +195,26 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
     text
 }
 
-/// The 4×4 matrix, one row a line, with all its digits.
+/// The 4×4 matrix, one row a line, with all the digits that are needed to read back the same numbers.
 pub(crate) fn matrix(model: &Similarity) -> String {
+    // The debugging form has an exponent where the display form would have hundreds of zeros.
+    aligned(model.matrix().map(|row| row.map(|x| format!("{x:?}"))))
+}
+
+/// The 4×4 matrix to look at.
+fn rounded_matrix(model: &Similarity) -> String {
+    let plain = (1e-3..1e6).contains(&model.scale());
+    aligned(model.matrix().map(|row| row.map(|x| if plain { format!("{x:.9}") } else { format!("{x:.9e}") })))
+}
+
+fn aligned(rows: [[String; 4]; 4]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; 4] = std::array::from_fn(width);
     let mut text = String::new();
-    for row in model.matrix() {
-        let numbers = row.map(|x| format!("{x:>24.17}"));
-        text += numbers.join(" ").trim_end();
-        text.push('\n');
+    for row in &rows {
+        let line: Vec<String> =
+            row.iter().zip(widths).map(|(number, width)| format!("{number:>width$}")).collect();
+        let _ = writeln!(text, "{}", line.join("  "));
     }
     text
 }

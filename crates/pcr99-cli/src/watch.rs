@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, ensure};
 use indicatif::ProgressBar;
 use pcr99::stop::StopRequest;
 
@@ -22,15 +21,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the clock. `limit` is in seconds; `quiet` shows nothing.
-    pub(crate) fn start(limit: Option<f64>, quiet: bool) -> Result<Self> {
-        let limit = limit
-            .map(|seconds| {
-                ensure!(seconds > 0.0, "--time-limit must be a positive number of seconds, got {seconds}");
-                // Longer than the clock can count is no limit.
-                Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
-            })
-            .transpose()?;
+    /// Starts the clock. `limit` is in seconds and positive; `quiet` shows nothing.
+    pub(crate) fn start(limit: Option<f64>, quiet: bool) -> Self {
+        // Longer than the clock can count is no limit.
+        let limit = limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         // Only now: before there is a search to stop, Ctrl-C ends the program by itself. Setting it twice fails, and does
         // no harm; a second Ctrl-C does not wait.
         let _ = ctrlc::set_handler(|| {
@@ -39,7 +33,7 @@ impl Watch {
             }
         });
         let line = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
-        Ok(Self { start: Instant::now(), limit, line })
+        Self { start: Instant::now(), limit, line }
     }
 
     /// What the search asks now and then.

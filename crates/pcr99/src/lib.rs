@@ -36,6 +36,10 @@
 //! * Units do not matter: coordinates are centred and scaled by a power of two first.
 //! * No NaN and no identity stands for failure: bad input is an [`Error`], too few inliers an outcome with the best found.
 
+/// The stages one by one, for benchmarks only.
+#[doc(hidden)]
+pub mod bench;
+
 mod correspondences;
 
 mod error;
@@ -62,3 +66,8 @@ pub use error::{Error, Side};
 pub use params::{Positive, Scale};
 pub use registration::{Counters, Registration, Seconds, Status, StopReason};
 pub use similarity::Similarity;
+
+/// The example of the README, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -11,6 +11,7 @@ use crate::{
     args::Demo,
     input,
     output::{Sink, milliseconds, shown},
+    say,
     watch::Watch,
 };
 
@@ -34,7 +35,7 @@ pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
     for (title, scale, choice) in problems {
         let problem = recipe.clone().with_scale(choice)?.generate()?;
         let pairs = Correspondences::new(&problem.source, &problem.target)?;
-        let watch = Watch::start(options.time_limit, quiet)?;
+        let watch = Watch::start(options.time_limit, quiet);
         let found = solver.solve_until(&pairs, scale, &paper::Params::new(THRESHOLD)?, &|| watch.check())?;
         drop(watch);
         sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
@@ -45,8 +46,7 @@ pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
         }
     }
     if !quiet {
-        let next = "Try it on your own matches:  pcr99 solve matches.csv --threshold 0.05 --scale unknown\n";
-        sink.write(|out| out.write_all(next.as_bytes()))?;
+        say("Try it on your own matches:  pcr99 solve matches.csv --threshold 0.05 --scale unknown");
     }
     Ok(worst)
 }
@@ -73,7 +73,8 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
     if let Some(estimate) = &found.target_from_source {
         let errors = Errors::between(estimate, &problem.truth);
         let row = |name: &str, truth: String, estimate: String, error: String| {
-            format!("  {name:<12} {truth:>32} {estimate:>32}   {error}\n")
+            let line = format!("  {name:<12} {truth:>32} {estimate:>32}   {error}");
+            format!("{}\n", line.trim_end())
         };
         text += row("", "truth".into(), "estimate".into(), "error".into()).as_str();
         let scale = |s: f64| format!("{s:.6}");

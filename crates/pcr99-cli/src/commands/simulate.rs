@@ -14,15 +14,13 @@ use crate::{
 pub(super) fn run(options: &Simulate) -> Result<Outcome> {
     let matches = Sink::new(options.output.as_deref())?;
     let truth = options.truth.as_deref().map(|path| Sink::new(Some(path))).transpose()?;
-    ensure!(
-        options.truth.is_none() || options.truth != options.output,
-        "--output and --truth name the same file: give each its own"
-    );
+    let same = truth.as_ref().is_some_and(|truth| truth.is_same_file(&matches));
+    ensure!(!same, "--output and --truth name the same file: give each its own");
     let scale = match options.scale.as_str() {
         "random" => ScaleChoice::Random,
         number => match number.parse() {
             Ok(scale) => ScaleChoice::Fixed(scale),
-            Err(_) => bail!("--scale `{number}` is neither a number nor `random`"),
+            Err(_) => bail!("--scale `{number}` is neither a positive number nor `random`"),
         },
     };
     let recipe = input::recipe(options.shape.as_deref())?

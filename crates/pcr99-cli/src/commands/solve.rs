@@ -1,42 +1,63 @@
 //! `pcr99 solve`: matches in a file → transform.
 
 use anyhow::Result;
-use pcr99::paper;
+use pcr99::{Scale, Status, paper};
 
 use crate::{
     Outcome,
     args::{Args, Format, Solve},
     input, output,
     output::Sink,
+    say,
     watch::Watch,
 };
 
-#[expect(clippy::print_stderr, reason = "notes for the user")]
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.output.as_deref())?;
     let params = input::paper_params(options)?;
     let (pairs, has_weights) = input::matches(options)?;
     let method = options.method.name();
     if has_weights && !args.quiet {
-        eprintln!("note: method `{method}` does not use the weights of the matches");
+        say(&format!("note: method `{method}` does not use the weights of the matches"));
     }
     if args.verbose {
-        eprintln!("{} matches; {params:?}", pairs.len());
+        say(&described(options, &params, pairs.len()));
     }
-    let watch = Watch::start(options.time_limit, args.quiet)?;
+    let watch = Watch::start(options.time_limit, args.quiet);
     let found = paper::Solver::new().solve_until(&pairs, options.scale.0, &params, &|| watch.check())?;
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
-        Format::Json => format!("{:#}\n", output::json(method, pairs.len(), &found)),
+        Format::Json => output::json(method, pairs.len(), &found),
         Format::Summary => output::summary(method, pairs.len(), &found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
-                eprintln!("warning: {} (exit status 1)", found.status.as_str().replace('_', " "));
+                say(match found.status {
+                    Status::NoSolution => "warning: no solution, so that there is no matrix to print",
+                    _ => "warning: NOT RELIABLE: too few matches agree; the matrix is the best guess",
+                });
             }
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
     sink.write(|out| out.write_all(document.as_bytes()))?;
     Ok(super::outcome(&found))
+}
+
+/// What the search is about to do, for `--verbose`.
+fn described(options: &Solve, params: &paper::Params, matches: usize) -> String {
+    let scale = match options.scale.0 {
+        Scale::Unknown => "unknown".to_owned(),
+        Scale::Known(scale) => scale.get().to_string(),
+    };
+    format!(
+        "{matches} matches; method {}, scale {scale}, threshold {}, epsilon {}, grid step {}; \
+         {} inliers are enough, looked at every {} hypotheses",
+        options.method.name(),
+        params.inlier_threshold().get(),
+        params.epsilon().get(),
+        params.grid_step().get(),
+        params.min_inliers().of(matches),
+        params.batch(),
+    )
 }

@@ -17,10 +17,10 @@
 //! # Memory
 //!
 //! With sample ordering, `n` matches need up to `8·n·(n−1)` bytes with unknown scale (a triangle of log ratios in `f64`, once by
-//! rows and once by antidiagonals: 8 MB for 1000, 200 MB for 5000, 1 GiB for 11 585) and about `n²/8` bytes with known scale (one bit a pair: 3 MB for 5000,
-//! 1 GiB for 92 000). More than the [budget](Params::with_memory_budget) is refused before anything is computed. Rows are made
-//! as the search reaches them, so an easy problem touches little of this. Random sampling needs memory only for the
-//! matches themselves.
+//! rows and once by antidiagonals: 8 MB for 1000, 200 MB for 5000, 1 GiB for 11 585) and about `n²/16` bytes with known scale
+//! (one bit a pair: 1.6 MB for 5000, 1 GiB for 131 000). More than the [budget](crate::paper::Params::with_memory_budget) is
+//! refused before anything is computed. Rows are made as the search reaches them, so an easy problem touches little of this.
+//! Random sampling needs memory only for the matches themselves.
 //!
 //! # What is not guaranteed
 //!
@@ -29,6 +29,7 @@
 //! matches: `Registered` here means that the paper's rule was met.
 
 mod align;
+pub(crate) mod bench_stages;
 mod consensus;
 mod log_ratio;
 mod params;

@@ -1,0 +1,98 @@
+//! Draws the picture of the README from a real result: `cargo run --example picture -- DIRECTORY`.
+//!
+//! Left the matches as given, right the source moved by what was found: right matches thick and blue, wrong ones thin and
+//! orange (the look of the paper's Figure 1, in colours that everybody can tell apart).
+
+use std::{error::Error, fmt::Write as _, fs, path::PathBuf};
+
+use pcr99::{Correspondences, Scale, Similarity, paper};
+use pcr99_lab::{Errors, Recipe, ScaleChoice, Shape};
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 400.0;
+const SOURCE: &str = "#6a7480";
+const TARGET: &str = "#1b1f24";
+const RIGHT: &str = "#0969da";
+const WRONG: &str = "#d9730d";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let directory: PathBuf = std::env::args_os().nth(1).ok_or("name the directory to write to")?.into();
+    let recipe = Recipe::default().with_shape(Shape::Knot)?.with_points(1000)?.with_outlier_ratio(0.97)?;
+    let problem = recipe.with_scale(ScaleChoice::Random)?.with_seed(11).generate()?;
+    let pairs = Correspondences::new(&problem.source, &problem.target)?;
+    let found = paper::solve(&pairs, Scale::Unknown, &paper::Params::new(0.05)?)?;
+    let model = found.target_from_source.ok_or("no transform")?;
+    let errors = Errors::between(&model, &problem.truth);
+    let scale = model.scale();
+
+    // The target in its own frame turned back, so that both clouds show their best side, and half the size.
+    let view =
+        Similarity::new(0.55 / scale, [[0.94, 0.0, 0.34], [0.1, 0.96, -0.27], [-0.33, 0.29, 0.9]], [0.0; 3]);
+    let center = model.translation();
+    let target_view = |p: [f64; 3]| view.apply(std::array::from_fn(|k| p[k] - center[k]));
+    let source_view = |p: [f64; 3]| {
+        let turned = Similarity::new(scale, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0; 3]);
+        view.apply(turned.apply(p))
+    };
+
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"14\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"8\" fill=\"#ffffff\"/>\n"
+    );
+    let at = |p: [f64; 3], x: f64, y: f64| (x + 330.0 * p[0], y - 330.0 * p[1]);
+    let (left, middle, right) = (130.0, 440.0, 780.0);
+    let shown = |i: usize| found.inliers.binary_search(&i).is_ok();
+
+    for inliers in [false, true] {
+        for i in (0..pairs.len()).filter(|&i| shown(i) == inliers) {
+            let (x1, y1) = at(source_view(problem.source[i]), left, 210.0);
+            let (x2, y2) = at(target_view(problem.target[i]), middle, 210.0);
+            let (color, width, opacity) = if inliers { (RIGHT, 1.8, 0.95) } else { (WRONG, 0.4, 0.28) };
+            writeln!(
+                svg,
+                "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{color}\" \
+                 stroke-width=\"{width}\" stroke-opacity=\"{opacity}\"/>"
+            )?;
+        }
+    }
+    let mut dots = |points: &mut dyn Iterator<Item = (f64, f64)>, color: &str, radius: f64| {
+        let _ = writeln!(svg, "<g fill=\"{color}\">");
+        for (x, y) in points {
+            let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>");
+        }
+        svg.push_str("</g>\n");
+    };
+    dots(&mut problem.source.iter().map(|&p| at(source_view(p), left, 210.0)), SOURCE, 1.3);
+    dots(&mut problem.target.iter().map(|&p| at(target_view(p), middle, 210.0)), TARGET, 1.3);
+    dots(&mut problem.source.iter().map(|&p| at(target_view(model.apply(p)), right, 210.0)), SOURCE, 1.3);
+    dots(&mut found.inliers.iter().map(|&i| at(target_view(problem.target[i]), right, 210.0)), RIGHT, 3.0);
+
+    let captions = [
+        (left, "source".to_owned(), format!("{} points", problem.source.len())),
+        (
+            middle,
+            "target".to_owned(),
+            format!("{} of {} matches wrong", pairs.len() - problem.inliers().len(), pairs.len()),
+        ),
+        (
+            right,
+            "source moved onto the target".to_owned(),
+            format!(
+                "{} matches agree; scale {scale:.3}, rotation error {:.2}°",
+                found.inliers.len(),
+                errors.rotation_deg
+            ),
+        ),
+    ];
+    for (x, title, detail) in captions {
+        writeln!(svg, "<text x=\"{x}\" y=\"26\" text-anchor=\"middle\" fill=\"{TARGET}\">{title}</text>")?;
+        writeln!(
+            svg,
+            "<text x=\"{x}\" y=\"386\" text-anchor=\"middle\" font-size=\"12\" fill=\"{SOURCE}\">{detail}</text>"
+        )?;
+    }
+    svg.push_str("</svg>\n");
+    fs::create_dir_all(&directory)?;
+    fs::write(directory.join("registration.svg"), svg)?;
+    Ok(())
+}
