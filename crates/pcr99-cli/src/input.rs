@@ -54,9 +54,8 @@ pub(crate) fn paper_params(options: &Solve) -> Result<paper::Params> {
         let usual = paper::MinInliers::default();
         let least = given.min_inliers.unwrap_or(usual.at_least());
         let fraction = given.min_inlier_fraction.unwrap_or(usual.fraction());
-        params = params.with_min_inliers(
-            paper::MinInliers::new(least, fraction).context("--min-inliers, --min-inlier-fraction")?,
-        );
+        params = params
+            .with_min_inliers(paper::MinInliers::new(least, fraction).context("--min-inlier-fraction")?);
     }
     if let Some(limit) = given.hypothesis_limit {
         params = params.with_hypothesis_limit(limit).context("--hypothesis-limit")?;

@@ -75,7 +75,7 @@ pub enum Error {
         index: usize,
     },
     /// All points of one side coincide.
-    #[error("all {side} points are equal: nothing fixes a rotation")]
+    #[error("all {side} points are equal: nothing fixes a rotation; check that the right columns were read")]
     AllEqual {
         /// Which side.
         side: Side,
@@ -90,7 +90,7 @@ pub enum Error {
     },
     /// A pair of indices points outside a cloud.
     #[error(
-        "index pair {row} (counted from 0) names {side} point {index}, but there are {points} (counted from 0)"
+        "index pair {row} (counted from 0) names {side} point {index}, but there are only {points}: indices count from 0"
     )]
     IndexOutOfRange {
         /// Which pair of indices, from 0.

@@ -20,10 +20,10 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     if has_weights && !args.quiet {
         say(&format!("note: method `{method}` does not use the weights of the matches"));
     }
+    let watch = Watch::start(options.time_limit, args.quiet);
     if args.verbose {
         say(&described(options, &params, pairs.len()));
     }
-    let watch = Watch::start(options.time_limit, args.quiet);
     let found = paper::Solver::new().solve_until(&pairs, options.scale.0, &params, &|| watch.check())?;
     drop(watch);
 

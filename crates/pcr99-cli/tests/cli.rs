@@ -1,0 +1,13 @@
+//! Snapshots of what users see: `tests/cmd/*.trycmd`. After an intended change, run with `TRYCMD=overwrite` and look
+//! at the difference: times and last digits are to stay `[..]`.
+
+#[test]
+fn snapshots() {
+    let cases = trycmd::TestCases::new();
+    cases
+        .env("COLUMNS", "100")
+        .env("NO_COLOR", "1")
+        .insert_var("[VERSION]", env!("CARGO_PKG_VERSION"))
+        .expect("a name");
+    cases.case("tests/cmd/*.trycmd");
+}

@@ -1,0 +1,51 @@
+//! Help, colour and completions. The texts themselves are in `tests/cmd`.
+
+use super::place::Place;
+
+#[test]
+fn without_a_command_the_help_says_what_there_is() {
+    let ran = Place::new().run("").with_status(2);
+    assert_eq!(ran.out, "");
+    for word in ["demo", "solve", "simulate", "completions", "Usage: pcr99"] {
+        assert!(ran.err.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn every_option_is_explained_within_the_width_of_a_terminal() {
+    let place = Place::new();
+    for command in ["", "demo", "solve", "simulate", "completions"] {
+        let ran = place.run(&format!("{command} --help")).with_status(0);
+        assert_eq!(ran.err, "");
+        for line in ran.out.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+}
+
+#[test]
+fn no_color_is_honoured() {
+    let place = Place::new();
+    let run = |no_color: Option<&str>| {
+        let mut command = place.command("solve");
+        command.env("CLICOLOR_FORCE", "1").envs(no_color.map(|value| ("NO_COLOR", value)));
+        String::from_utf8(command.output().expect("a run").stderr).expect("UTF-8")
+    };
+    assert!(run(None).contains('\u{1b}'), "colour when forced");
+    assert!(!run(Some("1")).contains('\u{1b}'));
+    assert!(!place.run("solve").err.contains('\u{1b}'), "none into a pipe");
+}
+
+#[test]
+fn completions_for_every_shell() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = place.run(&format!("completions {shell}")).with_status(0);
+        assert_eq!(ran.err, "", "{shell}");
+        for word in ["pcr99", "solve", "simulate", "demo", "threshold", "paper-random"] {
+            // Elvish and PowerShell complete options, but not the values of options.
+            let values = !matches!(shell, "powershell" | "elvish");
+            assert!(ran.out.contains(word) || (word == "paper-random" && !values), "{shell}: {word}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The program as its users meet it: arguments, files and standard input go in; exit status, standard output, standard
+//! error and files come out.
+
+mod bad_input;
+
+mod help;
+
+mod options;
+
+mod outcomes;
+
+mod output_file;
+
+mod simulate;
+
+mod tables;
+
+/// Interrupts, closed pipes, special files.
+#[cfg(unix)]
+mod unix;
+
+/// A directory to run the program in, and files to give it.
+mod place;
+
+/// Bytes of the binary formats.
+mod formats;
