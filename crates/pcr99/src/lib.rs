@@ -42,9 +42,13 @@ pub mod bench;
 
 mod correspondences;
 
+mod eigen;
+
 mod error;
 
 mod kernel;
+
+mod least_squares;
 
 /// The published method.
 pub mod paper;

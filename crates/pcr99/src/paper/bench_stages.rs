@@ -48,7 +48,7 @@ pub(crate) fn align(pairs: &Correspondences, scale: Scale, count: usize) -> usiz
 }
 
 pub(crate) fn refit(pairs: &Correspondences, scale: Scale) -> Option<f64> {
-    let all: Vec<usize> = (0..pairs.len()).collect();
+    let all: Vec<u32> = (0..pairs.len() as u32).collect();
     with_problem(pairs, scale, |problem| refit::refit(problem.points, &all, problem.known_scale))
         .map(|m| m.scale())
 }

@@ -15,9 +15,9 @@ pub(super) struct Consensus {
 
 impl Consensus {
     /// Which matches fit, ascending.
-    pub(super) fn inliers(&self, problem: &Problem<'_>) -> Vec<usize> {
+    pub(super) fn inliers(&self, problem: &Problem<'_>) -> Vec<u32> {
         let (model, delta_sq) = (Affine::from(&self.model), problem.delta * problem.delta);
-        let fits = |&i: &usize| squared_residual(problem.points, &model, i) <= delta_sq;
-        (0..problem.points.len()).filter(fits).collect()
+        let fits = |&i: &u32| squared_residual(problem.points, &model, i as usize) <= delta_sq;
+        (0..problem.points.len() as u32).filter(fits).collect()
     }
 }

@@ -209,7 +209,7 @@ fn outcome(
         status: if inliers.len() >= problem.required { Status::Registered } else { Status::NotReliable },
         target_from_source: Some(pairs.outward(&model)),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
-        inliers,
+        inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold,
         stopped_because,
         counters,
