@@ -1,56 +1,116 @@
-//! CPU time of the published method on the paper's Bunny problems, one thread: `cargo bench --bench marks --features bunny`.
+//! The default method beside the published one on the paper's Bunny problems, one thread, CPU time:
+//! `cargo bench -p pcr99-lab --features bunny --bench marks`.
 //!
-//! Medians over seeds, by variant and outlier ratio; `SEEDS=500` changes how many.
+//! `SEEDS=500` changes the number of problems (100), `RATIOS=0.98,0.99` the outlier ratios, `POINTS=10000` the number of matches,
+//! `PAPER=0` leaves out the published method.
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
-use cpu_time::ThreadTime;
-use pcr99::{Correspondences, Scale, paper};
-use pcr99_lab::{Errors, Recipe, ScaleChoice};
+use cpu_time::ProcessTime;
+use pcr99::{Correspondences, Params, Registration, Scale, Solver, paper};
+use pcr99_lab::{Errors, Problem, Recipe, ScaleChoice};
+
+fn setting<T: std::str::FromStr>(name: &str, usual: T) -> T {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
+}
+
+/// What one method did on all problems of a row.
+#[derive(Default)]
+struct Column {
+    milliseconds: Vec<f64>,
+    angles: Vec<f64>,
+    not_registered: usize,
+}
+
+impl Column {
+    fn add(&mut self, problem: &Problem, start: ProcessTime, found: &Registration) {
+        self.milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
+        let angle = |model| Errors::between(model, &problem.truth).rotation_deg;
+        self.angles.push(found.target_from_source.as_ref().map_or(180.0, angle));
+        self.not_registered += usize::from(!found.is_registered());
+    }
+}
+
+fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
+}
 
 fn main() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(100);
-    println!("Bunny, 1000 points, σ = 0.01, δ = 0.05, {seeds} seeds, one thread");
+    let seeds: u64 = setting("SEEDS", 100);
+    let points: usize = setting("POINTS", 1000);
+    let with_paper = setting("PAPER", 1) == 1;
+    let with_threshold = setting("THRESHOLD", 1) == 1;
+    let ratios: String = setting("RATIOS", "0.5,0.9,0.95,0.98,0.99".to_owned());
     println!(
-        "{:16} {:>8} | {:>9} {:>9} {:>9} | {:>9} {:>9} {:>5}",
-        "variant", "outliers", "median ms", "p95 ms", "worst ms", "med. rot°", "worst°", ">5°"
+        "Bunny, {points} matches, σ = 0.01, δ = 0.05, {seeds} problems a row, one thread, CPU milliseconds"
+    );
+    println!("rotation errors in degrees, as ratios to a fit on the true inliers");
+    println!(
+        "{:8} {:>8} | {:>8} {:>8} {:>8} | {:>7} {:>7} {:>7} {:>4} {:>5} | {:>9} {:>9} {:>6} {:>4}",
+        "scale",
+        "outliers",
+        "median",
+        "p95",
+        "worst",
+        "med.rot",
+        "/ true",
+        "max/tr",
+        ">5°",
+        "unreg",
+        "paper ms",
+        "p95",
+        "ratio",
+        ">5°"
     );
     for (name, scale, choice) in
         [("known", Scale::one(), ScaleChoice::Fixed(1.0)), ("unknown", Scale::Unknown, ScaleChoice::Random)]
     {
-        for (order, sampling) in [("", paper::Sampling::Ordered), (", no S/O", paper::Sampling::random(0))] {
-            for ratio in [0.5, 0.9, 0.95, 0.98, 0.99] {
-                let mut solver = paper::Solver::new();
-                let (mut times, mut angles) = (Vec::new(), Vec::new());
-                for seed in 0..seeds {
-                    let recipe =
-                        Recipe::default().with_scale(choice).and_then(|r| r.with_outlier_ratio(ratio));
-                    let problem = recipe.and_then(|r| r.with_seed(seed).generate()).expect("a good recipe");
-                    let pairs = Correspondences::new(&problem.source, &problem.target).expect("good matches");
-                    let params = paper::Params::new(0.05).expect("positive").with_sampling(sampling);
-                    let start = ThreadTime::now();
-                    let found = solver.solve(&pairs, scale, &params).expect("within the memory budget");
-                    times.push(start.elapsed().as_secs_f64() * 1e3);
-                    let model = found.target_from_source.expect("a transform");
-                    angles.push(Errors::between(&model, &problem.truth).rotation_deg);
+        let mut solver = Solver::new();
+        let mut paper_solver = paper::Solver::new();
+        for ratio in ratios.split(',').map(|r| r.parse::<f64>().expect("a ratio")) {
+            let (mut ours, mut paper, mut truth) = (Column::default(), Column::default(), Vec::new());
+            for seed in 0..seeds {
+                let recipe = Recipe::default().with_scale(choice).and_then(|r| r.with_outlier_ratio(ratio));
+                let recipe = recipe.and_then(|r| r.with_points(points)).expect("a good recipe");
+                let problem = recipe.with_seed(seed).generate().expect("a good recipe");
+                let pairs = Correspondences::new(&problem.source, &problem.target).expect("good matches");
+                if let Some(fit) = pairs.fit(scale, &problem.inliers()) {
+                    truth.push(Errors::between(&fit, &problem.truth).rotation_deg);
                 }
-                let large = angles.iter().filter(|&&angle| angle > 5.0).count();
-                for sorted in [&mut times, &mut angles] {
-                    sorted.sort_by(f64::total_cmp);
+                let mut params = Params::new().with_threads(1);
+                if with_threshold {
+                    params = params.with_threshold(0.05).expect("positive");
                 }
-                let at =
-                    |sorted: &[f64], part: f64| sorted[((sorted.len() - 1) as f64 * part).round() as usize];
-                println!(
-                    "{:16} {:>7}% | {:9.3} {:9.3} {:9.3} | {:9.3} {:9.3} {:>5}",
-                    format!("{name}{order}"),
-                    ratio * 100.0,
-                    at(&times, 0.5),
-                    at(&times, 0.95),
-                    at(&times, 1.0),
-                    at(&angles, 0.5),
-                    at(&angles, 1.0),
-                    large,
-                );
+                let start = ProcessTime::now();
+                let found = solver.solve(&pairs, scale, &params).expect("good input");
+                ours.add(&problem, start, &found);
+                if with_paper {
+                    let params = paper::Params::new(0.05).expect("positive");
+                    let start = ProcessTime::now();
+                    let found = paper_solver.solve(&pairs, scale, &params).expect("within the memory budget");
+                    paper.add(&problem, start, &found);
+                }
             }
+            let large = |column: &Column| column.angles.iter().filter(|&&angle| angle > 5.0).count();
+            let median = quantile(&ours.milliseconds, 0.5);
+            print!(
+                "{name:8} {:>7.4}% | {median:8.3} {:8.3} {:8.3} | {:7.3} {:7.3} {:7.3} {:>4} {:>5} |",
+                ratio * 100.0,
+                quantile(&ours.milliseconds, 0.95),
+                quantile(&ours.milliseconds, 1.0),
+                quantile(&ours.angles, 0.5),
+                quantile(&ours.angles, 0.5) / quantile(&truth, 0.5),
+                quantile(&ours.angles, 1.0) / quantile(&truth, 1.0),
+                large(&ours),
+                ours.not_registered,
+            );
+            if with_paper {
+                let (median_paper, p95) =
+                    (quantile(&paper.milliseconds, 0.5), quantile(&paper.milliseconds, 0.95));
+                print!(" {median_paper:9.3} {p95:9.3} {:6.1} {:>4}", median_paper / median, large(&paper));
+            }
+            println!();
         }
     }
 }

@@ -4,7 +4,9 @@
 //! Centring keeps the precision of large coordinates (UTM has offsets of 10⁷). The unit is a power of two, so that
 //! going to it and back is exact, and squares neither overflow nor vanish whatever the user's unit is.
 
-use crate::{Error, Positive, Similarity, error::Side, kernel::Soa, similarity::rotate};
+use crate::{
+    Error, Positive, Scale, Similarity, error::Side, kernel::Soa, least_squares, similarity::rotate,
+};
 
 /// Matches between a source and a target: row `i` of one belongs to row `i` of the other. Checked when made.
 ///
@@ -67,6 +69,20 @@ impl Correspondences {
         self.points.len()
     }
 
+    /// The least-squares transform of some of the matches, given by their indices; `None` when they do not fix it: fewer than
+    /// three, or all on a line.
+    ///
+    /// # Panics
+    /// When an index is not below [`len`](Self::len).
+    pub fn fit(&self, scale: Scale, matches: &[usize]) -> Option<Similarity> {
+        let matches: Vec<u32> = matches.iter().map(|&i| i as u32).collect();
+        let known = match scale {
+            Scale::Known(s) => Some(self.scale_inward(s)),
+            Scale::Unknown => None,
+        };
+        least_squares::fit(&self.points, &matches, known).map(|model| self.outward(&model))
+    }
+
     /// The matches in their own units.
     pub(crate) fn points(&self) -> &Soa {
         &self.points
@@ -80,6 +96,11 @@ impl Correspondences {
     /// A length in our own units, in target units.
     pub(crate) fn target_length_outward(&self, length: f64) -> f64 {
         length * self.target.unit
+    }
+
+    /// How far rounding of the caller's target coordinates may have moved a point, in our own units.
+    pub(crate) fn target_rounding(&self) -> f64 {
+        self.target.rounding
     }
 
     /// A scale in the caller's units, in our own.
@@ -106,6 +127,8 @@ impl Correspondences {
 struct Frame {
     center: [f64; 3],
     unit: f64,
+    /// How far rounding of the caller's coordinates may have moved a point, in our units.
+    rounding: f64,
 }
 
 impl Frame {
@@ -123,14 +146,13 @@ impl Frame {
         if half == 0.0 {
             return Err(Error::AllEqual { side });
         }
-        let frame = Self { center, unit: power_of_two_at_least(half) };
+        let unit = power_of_two_at_least(half);
+        let largest = low.iter().chain(&high).fold(0.0, |m: f64, x| m.max(x.abs()));
+        let frame = Self { center, unit, rounding: 4.0 * f64::EPSILON * (largest / unit).max(1.0) };
         let inward = |axis: usize| points.iter().map(|p| (p[axis] - center[axis]) / frame.unit).collect();
         let columns: [Vec<f64>; 3] = std::array::from_fn(inward);
 
-        // How far rounding of the caller's coordinates may have moved a point, in our units.
-        let largest = low.iter().chain(&high).fold(0.0, |m: f64, x| m.max(x.abs()));
-        let rounding = 4.0 * f64::EPSILON * (largest / frame.unit);
-        if are_collinear(&columns, 1e-9 + rounding) {
+        if are_collinear(&columns, 1e-9 + frame.rounding) {
             return Err(Error::Collinear { side });
         }
         Ok((frame, columns))

@@ -46,6 +46,8 @@ mod eigen;
 
 mod error;
 
+mod evidence;
+
 mod kernel;
 
 mod least_squares;
@@ -60,6 +62,8 @@ pub mod random;
 
 mod registration;
 
+mod search;
+
 mod similarity;
 
 /// Ending a search early.
@@ -67,8 +71,10 @@ pub mod stop;
 
 pub use correspondences::Correspondences;
 pub use error::{Error, Side};
+pub use evidence::Evidence;
 pub use params::{Positive, Scale};
-pub use registration::{Counters, Registration, Seconds, Status, StopReason};
+pub use registration::{Alternative, Counters, Registration, Seconds, Status, StopReason};
+pub use search::{Params, Solver, solve};
 pub use similarity::Similarity;
 
 /// The example of the README, kept true.

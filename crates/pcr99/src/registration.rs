@@ -1,6 +1,6 @@
 //! What comes back from a search.
 
-use crate::{Similarity, stop::StopRequest};
+use crate::{Evidence, Similarity, stop::StopRequest};
 
 /// How far the answer can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ impl Status {
 pub enum StopReason {
     /// The required number of inliers was reached.
     EnoughInliers,
+    /// A larger consensus would have been found, but for the accepted probability.
+    Confident,
     /// There was nothing left to try.
     Exhausted,
     /// The limit on hypotheses was reached.
@@ -44,6 +46,7 @@ impl StopReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EnoughInliers => "enough_inliers",
+            Self::Confident => "confident",
             Self::Exhausted => "exhausted",
             Self::HypothesisLimit => "hypothesis_limit",
             Self::TimeLimit => "time_limit",
@@ -64,6 +67,8 @@ impl From<StopRequest> for StopReason {
 /// How much was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
+    /// Pairs of matches examined.
+    pub pairs: u64,
     /// Triplets of matches looked at.
     pub triplets: u64,
     /// Transforms computed from a triplet and tested on all matches.
@@ -79,6 +84,17 @@ pub struct Seconds {
     pub stages: Vec<(&'static str, f64)>,
 }
 
+/// One of several transforms that the matches support.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alternative {
+    /// The transform from source to target.
+    pub target_from_source: Similarity,
+    /// How many matches it explains.
+    pub inlier_count: usize,
+    /// log₁₀ of its number of false alarms.
+    pub log10_nfa: f64,
+}
+
 /// The outcome of a search: always the best found, with how far it can be trusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registration {
@@ -92,6 +108,10 @@ pub struct Registration {
     pub threshold: f64,
     /// Root mean square residual of `inliers` under the transform, in target units; `None` without inliers.
     pub inlier_rmse: Option<f64>,
+    /// What the consensus is worth; `None` without a transform.
+    pub evidence: Option<Evidence>,
+    /// Distinct transforms that matches support, best first; the first is the answer.
+    pub candidates: Vec<Alternative>,
     /// Why the search ended.
     pub stopped_because: StopReason,
     /// How much was tried.
@@ -101,6 +121,27 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// Nothing was found.
+    pub(crate) fn nothing(
+        threshold: f64,
+        stopped_because: StopReason,
+        counters: Counters,
+        seconds: f64,
+    ) -> Self {
+        Self {
+            status: Status::NoSolution,
+            target_from_source: None,
+            inliers: Vec::new(),
+            threshold,
+            inlier_rmse: None,
+            evidence: None,
+            candidates: Vec::new(),
+            stopped_because,
+            counters,
+            seconds: Seconds { total: seconds, stages: Vec::new() },
+        }
+    }
+
     /// Whether the answer can be trusted.
     pub fn is_registered(&self) -> bool {
         self.status == Status::Registered

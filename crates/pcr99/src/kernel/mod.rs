@@ -6,7 +6,9 @@
 
 pub(crate) mod consensus;
 pub(crate) mod consistent_bits;
+pub(crate) mod edges;
 pub(crate) mod log_ratio;
+pub(crate) mod residuals;
 pub(crate) mod savings;
 pub(crate) mod similar_triangles;
 
@@ -17,12 +19,12 @@ macro_rules! compiled_twice {
         $visible fn $name($($arg: $type),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx2")]
+                #[target_feature(enable = "avx2,popcnt")]
                 fn avx2($($arg: $type),*) $(-> $out)? {
                     $lanes($($arg),*)
                 }
-                if is_x86_feature_detected!("avx2") {
-                    // SAFETY: the line above checked that this CPU has AVX2.
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+                    // SAFETY: the line above checked that this CPU has both.
                     return unsafe { avx2($($arg),*) };
                 }
             }

@@ -190,16 +190,7 @@ fn outcome(
     let threshold = pairs.target_length_outward(problem.delta);
     let seconds = Seconds::default();
     let Some(consensus) = consensus else {
-        return Registration {
-            status: Status::NoSolution,
-            target_from_source: None,
-            inliers: Vec::new(),
-            threshold,
-            inlier_rmse: None,
-            stopped_because,
-            counters,
-            seconds,
-        };
+        return Registration::nothing(threshold, stopped_because, counters, 0.0);
     };
     let inliers = consensus.inliers(problem);
     // Too few or degenerate inliers fix no transform: then the hypothesis itself is the best found.
@@ -211,6 +202,8 @@ fn outcome(
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold,
+        evidence: None,
+        candidates: Vec::new(),
         stopped_because,
         counters,
         seconds,

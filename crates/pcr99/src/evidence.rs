@@ -1,0 +1,196 @@
+//! What a consensus is worth: the number of false alarms, the effective support, and the verdict.
+//!
+//! **Number of false alarms** (a-contrario; Desolneux, Moisan, Morel; Moisan, Moulon, Monasse for RANSAC). If all matches were
+//! wrong, how many transforms through three of them would one expect to find that have `k` matches within `e`?
+//! `NFA(k) = (n − 3) · C(n, k) · C(k, 3) · α(e_k)^(k − 3)`, with `e_k` the k-th smallest residual and `α(e)` the chance that a
+//! wrong match is within `e` by accident. The least over all `k ≥ 4` with `e_k ≤ δ` is the evidence: it prefers tight sets and
+//! picks its own threshold below `δ`. Three matches are never evidence.
+//!
+//! **α** is measured against the spread of the targets: with `a_1, a_2, a_3` the half-axes of the ellipsoid that they fill,
+//! `α(e) = Π min(1, e/a_i)`. A ball of radius `ρ` gives `(e/ρ)³`; flat targets give the two-dimensional law.
+//!
+//! **Effective support.** On real data wrong matches are not independent: neighbouring points match the same wrong patch.
+//! Inliers that lie within `3δ` of each other count once.
+
+use crate::{
+    Status,
+    eigen::symmetric_eigen,
+    kernel::{Soa, log_ratio::half_log_ratios},
+};
+
+/// What a consensus is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// log₁₀ of the number of false alarms: −3 says that chance alone would give this once in a thousand such problems.
+    pub log10_nfa: f64,
+    /// The inliers, those within `3δ` of each other counted once.
+    pub effective_inliers: usize,
+}
+
+/// Registered needs a number of false alarms of at most this power of ten …
+pub(crate) const SIGNIFICANT: f64 = -2.0;
+/// … and either this many effective inliers …
+const ENOUGH_EFFECTIVE: usize = 10;
+/// … or that this share of the inliers is effective: few, but scattered.
+const SCATTERED: f64 = 0.6;
+
+impl Evidence {
+    /// The verdict on a consensus of so many `inliers`: registered when it is significant, and not just one patch of
+    /// neighbours.
+    pub fn status(&self, inliers: usize) -> Status {
+        let scattered = self.effective_inliers >= ENOUGH_EFFECTIVE
+            || self.effective_inliers as f64 >= SCATTERED * inliers as f64;
+        if self.log10_nfa <= SIGNIFICANT && scattered { Status::Registered } else { Status::NotReliable }
+    }
+}
+
+/// How wrong matches would be spread: the ellipsoid that the targets fill.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Background {
+    half_axes: [f64; 3],
+    /// Residuals below this are rounding errors of the coordinates.
+    finest: f64,
+}
+
+impl Background {
+    /// From the targets. Far strays would make everything look close: they are left out in a second pass.
+    pub(crate) fn of(points: &Soa, finest: f64) -> Self {
+        let n = points.len();
+        let mut weight = vec![true; n];
+        let mut half_axes = [1.0; 3];
+        for _ in 0..2 {
+            let kept = weight.iter().filter(|&&kept| kept).count() as f64;
+            let mut mean = [0.0; 3];
+            for (axis, mean) in mean.iter_mut().enumerate() {
+                let column = points.b[axis].iter().zip(&weight);
+                *mean = column.map(|(x, &kept)| if kept { *x } else { 0.0 }).sum::<f64>() / kept;
+            }
+            let mut covariance = [[0.0; 3]; 3];
+            for (i, _) in weight.iter().enumerate().filter(|(_, kept)| **kept) {
+                let b = points.target(i);
+                for row in 0..3 {
+                    for column in 0..3 {
+                        covariance[row][column] += (b[row] - mean[row]) * (b[column] - mean[column]) / kept;
+                    }
+                }
+            }
+            let (variances, axes) = symmetric_eigen(covariance);
+            // In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
+            half_axes = variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest));
+            for (i, kept) in weight.iter_mut().enumerate() {
+                let b = points.target(i);
+                let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
+                let far = (0..3).map(|axis| (along(axis) / half_axes[axis]).powi(2)).sum::<f64>();
+                *kept = far <= 2.0;
+            }
+            if weight.iter().filter(|&&kept| kept).count() < 3 {
+                break;
+            }
+        }
+        Self { half_axes, finest }
+    }
+
+    /// `ln α` from `ln e`.
+    fn log_chance(&self, log_residual: f64, log_axes: [f64; 3]) -> f64 {
+        log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum()
+    }
+}
+
+/// Computes evidence; keeps its tables and buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Judge {
+    /// `ln i`.
+    logs: Vec<f64>,
+    sorted: Vec<f64>,
+    ones: Vec<f64>,
+    near: Near,
+}
+
+impl Judge {
+    /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, and how
+    /// many inliers the best threshold takes.
+    pub(crate) fn log10_nfa(
+        &mut self,
+        inliers_sq: &[f64],
+        n: usize,
+        background: &Background,
+    ) -> (f64, usize) {
+        let inliers = inliers_sq.len();
+        if n < 4 || inliers < 4 {
+            return (0.0, inliers);
+        }
+        for i in self.logs.len()..=n {
+            self.logs.push(libm::log(i.max(1) as f64));
+        }
+        let finest_sq = background.finest * background.finest;
+        self.sorted.clear();
+        self.sorted.extend(inliers_sq.iter().map(|sq| sq.max(finest_sq)));
+        self.sorted.sort_unstable_by(f64::total_cmp);
+        // ln e = ½ ln(e²/1).
+        self.ones.resize(inliers, 1.0);
+        half_log_ratios(&self.ones, &mut self.sorted);
+        let log_axes = background.half_axes.map(libm::log);
+
+        let logs = &self.logs;
+        let constant = logs[n - 3];
+        let mut choose_n = 0.0; // ln C(n, k)
+        let (mut best, mut best_k) = (0.0, inliers);
+        for (k, &log_residual) in (1..).zip(&self.sorted) {
+            choose_n += logs[n + 1 - k] - logs[k];
+            if k < 4 {
+                continue;
+            }
+            let choose_k = logs[k] + logs[k - 1] + logs[k - 2] - logs[6]; // ln C(k, 3)
+            let chance = background.log_chance(log_residual, log_axes);
+            let log_nfa = constant + choose_n + choose_k + (k - 3) as f64 * chance;
+            if log_nfa < best {
+                (best, best_k) = (log_nfa, k);
+            }
+        }
+        (best * std::f64::consts::LOG10_E, best_k)
+    }
+
+    /// The inliers, counting those once that are within `radius` of one already counted.
+    pub(crate) fn effective_support(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
+        self.near.clear();
+        for &i in inliers {
+            self.near.insert_unless_near(points.target(i as usize), radius);
+        }
+        self.near.len()
+    }
+}
+
+/// Points far from each other.
+#[derive(Debug, Default)]
+struct Near {
+    columns: [Vec<f64>; 3],
+}
+
+impl Near {
+    fn clear(&mut self) {
+        self.columns.iter_mut().for_each(Vec::clear);
+    }
+
+    fn len(&self) -> usize {
+        self.columns[0].len()
+    }
+
+    fn insert_unless_near(&mut self, [x, y, z]: [f64; 3], radius: f64) {
+        let [xs, ys, zs] = &self.columns;
+        let radius_sq = radius * radius;
+        let close = |((p, q), r): ((&f64, &f64), &f64)| {
+            let (dx, dy, dz) = (p - x, q - y, r - z);
+            dx * dx + dy * dy + dz * dz <= radius_sq
+        };
+        // In blocks without a branch inside, so that it vectorises.
+        let blocks = xs.chunks(32).zip(ys.chunks(32)).zip(zs.chunks(32));
+        for ((xs, ys), zs) in blocks {
+            if xs.iter().zip(ys).zip(zs).fold(false, |any, p| any | close(p)) {
+                return;
+            }
+        }
+        for (column, value) in self.columns.iter_mut().zip([x, y, z]) {
+            column.push(value);
+        }
+    }
+}

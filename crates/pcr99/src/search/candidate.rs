@@ -1,0 +1,131 @@
+//! Candidates: transforms refined until stable, with what they are worth; the best few distinct ones.
+
+use crate::{
+    Similarity,
+    evidence::{Background, Judge},
+    kernel::{Soa, consensus::Affine, residuals::squared_residuals},
+    least_squares,
+};
+
+/// A transform that explains its inliers, and what that is worth among the points it was judged on.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) model: Similarity,
+    /// Those within the threshold, ascending.
+    pub(super) inliers: Vec<u32>,
+    pub(super) log10_nfa: f64,
+}
+
+impl Candidate {
+    /// Better: more evidence; then more inliers.
+    pub(super) fn is_better_than(&self, other: &Self) -> bool {
+        (self.log10_nfa, other.inliers.len()) < (other.log10_nfa, self.inliers.len())
+    }
+
+    /// Whether two candidates explain for the most part the same matches.
+    fn is_like(&self, other: &Self) -> bool {
+        let shared = self.inliers.iter().filter(|i| other.inliers.binary_search(i).is_ok()).count();
+        2 * shared > self.inliers.len().min(other.inliers.len())
+    }
+}
+
+/// What refining needs to know of the problem.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Model {
+    /// `δ`, in our own units.
+    pub(super) delta: f64,
+    /// `s`, when it is known.
+    pub(super) known_scale: Option<f64>,
+    /// Bounds of an unknown `s`.
+    pub(super) scale_range: Option<[f64; 2]>,
+    pub(super) background: Background,
+}
+
+impl Model {
+    /// Whether a transform keeps to what is known of the scale.
+    pub(super) fn allows(&self, model: &Similarity) -> bool {
+        self.scale_range.is_none_or(|[low, high]| (low..=high).contains(&model.scale()))
+    }
+}
+
+/// Collects and refits until nothing changes; keeps its buffers.
+#[derive(Debug, Default)]
+pub(super) struct Refiner {
+    residuals: Vec<f64>,
+    inliers: Vec<u32>,
+    before: Vec<u32>,
+    inlier_residuals: Vec<f64>,
+}
+
+/// Enough for any set that settles at all.
+const MOST_REFITS: usize = 30;
+
+impl Refiner {
+    /// Refines `model` on `points` and judges it; `None` when nothing is left of it.
+    pub(super) fn refine(
+        &mut self,
+        points: &Soa,
+        mut model: Similarity,
+        known: &Model,
+        judge: &mut Judge,
+    ) -> Option<Candidate> {
+        self.before.clear();
+        for round in 0..=MOST_REFITS {
+            self.collect(points, &model, known.delta);
+            if self.inliers.len() < 3 {
+                return None;
+            }
+            if self.inliers == self.before || round == MOST_REFITS {
+                break;
+            }
+            model =
+                least_squares::fit(points, &self.inliers, known.known_scale).filter(|m| known.allows(m))?;
+            std::mem::swap(&mut self.before, &mut self.inliers);
+        }
+        self.inlier_residuals.clear();
+        self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
+        let (log10_nfa, _) = judge.log10_nfa(&self.inlier_residuals, points.len(), &known.background);
+        Some(Candidate { model, inliers: self.inliers.clone(), log10_nfa })
+    }
+
+    fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {
+        self.residuals.resize(points.len(), 0.0);
+        squared_residuals(points, &Affine::from(model), &mut self.residuals);
+        self.inliers.clear();
+        let delta_sq = delta * delta;
+        let inside = self.residuals.iter().zip(0..).filter(|(sq, _)| **sq <= delta_sq);
+        self.inliers.extend(inside.map(|(_, i)| i));
+    }
+}
+
+/// The best few distinct candidates, best first.
+#[derive(Debug)]
+pub(super) struct Best {
+    most: usize,
+    kept: Vec<Candidate>,
+}
+
+impl Best {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, kept: Vec::new() }
+    }
+
+    pub(super) fn all(&self) -> &[Candidate] {
+        &self.kept
+    }
+
+    pub(super) fn first(&self) -> Option<&Candidate> {
+        self.kept.first()
+    }
+
+    /// Takes a candidate in, unless one like it is better, or it is worse than all of those there is room for.
+    pub(super) fn insert(&mut self, candidate: Candidate) {
+        if self.kept.iter().any(|kept| !candidate.is_better_than(kept) && candidate.is_like(kept)) {
+            return;
+        }
+        self.kept.retain(|kept| !candidate.is_like(kept));
+        let place = self.kept.partition_point(|kept| !candidate.is_better_than(kept));
+        self.kept.insert(place, candidate);
+        self.kept.truncate(self.most);
+    }
+}

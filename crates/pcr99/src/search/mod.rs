@@ -1,0 +1,376 @@
+//! The default method: search pairs, judge by evidence.
+//!
+//! A pair of right matches has probability `w²`, not `w³`, and is recognised by its *common neighbours*: matches that are
+//! consistent with both under the noise bound. Well supported pairs are grown to small cliques, fitted by least squares,
+//! refined by collecting and refitting until stable, and judged by their number of false alarms.
+//!
+//! | step | module |
+//! |---|---|
+//! | a random subset of the matches: 64, 256, 1024, … | `subset` |
+//! | its consistency graph, in bits; one slice, or one for each scale | `edges` |
+//! | pairs by their common neighbours, the most contrasting first | `edges` |
+//! | a clique around a pair | `clique` |
+//! | fit, collect, refit, judge; the best few | `candidate` |
+//!
+//! Easy problems are settled in a subset of 64, before anything of size `n²` exists; hard ones go on to larger subsets and at last
+//! to all matches, or to as many as the memory budget allows.
+//!
+//! # When it stops
+//!
+//! Let `w` be the share of right matches if the best consensus had one more. A pair of such a consensus is drawn with probability
+//! `w²` and recognised with at least 0.6; the search stops when `(1 − 0.6·w²)^pairs` is below the accepted probability of a miss,
+//! and the subset is so large that it almost certainly holds enough of that consensus to be recognised. Or when all pairs have been
+//! examined.
+
+mod candidate;
+mod clique;
+mod edges;
+mod params;
+mod subset;
+
+use std::time::Instant;
+
+use self::{
+    candidate::{Best, Candidate, Model, Refiner},
+    clique::Clique,
+    edges::{Edges, Pair},
+    subset::{Order, Subset},
+};
+use crate::{
+    Correspondences, Counters, Error, Registration, Scale, Seconds, Status, StopReason,
+    evidence::{Background, Evidence, Judge, SIGNIFICANT},
+    kernel::{Soa, consensus::Affine},
+    least_squares,
+    registration::Alternative,
+    stop::{self, StopCheck},
+};
+
+pub use params::Params;
+
+/// Registers `pairs` by the default method. For many problems keep a [`Solver`].
+///
+/// # Errors
+/// None at present beyond what the types already exclude.
+pub fn solve(pairs: &Correspondences, scale: Scale, params: &Params) -> Result<Registration, Error> {
+    Solver::new().solve(pairs, scale, params)
+}
+
+/// Solves one problem after the other in the same memory.
+#[derive(Debug, Default)]
+pub struct Solver {
+    order: Order,
+    subset: Subset,
+    edges: Edges,
+    pairs: Vec<Pair>,
+    clique: Clique,
+    refiner: Refiner,
+    judge: Judge,
+}
+
+/// `τ = 0.7 δ`: with `δ` five standard deviations, 2.5 of the difference of two distances.
+const TAU: f64 = 0.7;
+/// The first subset.
+const FIRST_SUBSET: usize = 64;
+/// Each further one is so many times larger.
+const GROWTH: usize = 4;
+/// A consensus is recognised in a subset that holds this many of it; expecting `SURELY_ENOUGH` has fewer with less than 10⁻⁶.
+const SURELY_ENOUGH: f64 = 26.0;
+/// How often, at least, a pair of a consensus that is there passes all tests.
+const RECOGNISED: f64 = 0.6;
+/// Pairs that are tried for runners-up once the best is settled.
+const RUNNERS_UP: usize = 32;
+
+/// A problem in our own units.
+struct Problem<'a> {
+    points: &'a Soa,
+    model: Model,
+    /// No smaller than single precision can tell.
+    tau: f64,
+}
+
+impl Solver {
+    /// A solver that holds no memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers `pairs`.
+    ///
+    /// # Errors
+    /// As [`solve`].
+    pub fn solve(
+        &mut self,
+        pairs: &Correspondences,
+        scale: Scale,
+        params: &Params,
+    ) -> Result<Registration, Error> {
+        self.solve_until(pairs, scale, params, &stop::never)
+    }
+
+    /// Registers `pairs`, asking `stop` now and then whether to end with the best found so far.
+    ///
+    /// # Errors
+    /// As [`solve`].
+    pub fn solve_until(
+        &mut self,
+        pairs: &Correspondences,
+        scale: Scale,
+        params: &Params,
+        stop: StopCheck<'_>,
+    ) -> Result<Registration, Error> {
+        let start = Instant::now();
+        let delta = pairs.target_length_inward(params.threshold().expect("threshold"));
+        let problem = Problem {
+            points: pairs.points(),
+            model: Model {
+                delta,
+                known_scale: match scale {
+                    Scale::Known(s) => Some(pairs.scale_inward(s)),
+                    Scale::Unknown => None,
+                },
+                scale_range: None,
+                background: Background::of(pairs.points(), pairs.target_rounding()),
+            },
+            tau: (TAU * delta).max(1e-5),
+        };
+        let searched = self.search(&problem, params, stop);
+        Ok(self.outcome(pairs, &problem, searched, start))
+    }
+
+    /// Levels of growing subsets until one of them settles it.
+    fn search(&mut self, problem: &Problem<'_>, params: &Params, stop: StopCheck<'_>) -> Searched {
+        let n = problem.points.len();
+        self.order.reset(n, params.seed(), None);
+        let known = problem.model.known_scale.is_some();
+        let mut largest = n;
+        while largest > FIRST_SUBSET && Edges::memory_needed(largest, known) > params.memory_budget() {
+            largest = largest * 3 / 4;
+        }
+        let mut searched = Searched {
+            best: Best::new(params.candidates()),
+            counters: Counters::default(),
+            stopped_because: StopReason::Exhausted,
+        };
+        let mut size = FIRST_SUBSET.min(largest);
+        if size * 2 > largest {
+            size = largest;
+        }
+        loop {
+            let end = self.level(problem, params, size, size == largest, &mut searched, stop);
+            if let Some(reason) = end {
+                searched.stopped_because = reason;
+                break;
+            }
+            if size == largest {
+                break;
+            }
+            let wanted = searched.wanted_subset(n).unwrap_or(size * GROWTH).max(size + size / 2);
+            size = if wanted * 3 / 2 > largest { largest } else { wanted };
+        }
+        searched
+    }
+
+    /// One level: the pairs of a subset of `size`, best supported first.
+    fn level(
+        &mut self,
+        problem: &Problem<'_>,
+        params: &Params,
+        size: usize,
+        last: bool,
+        searched: &mut Searched,
+        stop: StopCheck<'_>,
+    ) -> Option<StopReason> {
+        let n = problem.points.len();
+        let members = self.order.first(size);
+        let known = problem.model.known_scale;
+        self.subset.assign(problem.points, members, known.unwrap_or(1.0));
+        match known {
+            Some(_) => self.edges.build_known(&self.subset, problem.tau),
+            None => self.edges.build_unknown(&self.subset, problem.tau, None),
+        }
+        // What is known from earlier levels, seen in this subset.
+        let mut local = Best::new(params.candidates());
+        for candidate in searched.best.all() {
+            if let Some(seen) =
+                self.refiner.refine(&self.subset.points, candidate.model, &problem.model, &mut self.judge)
+            {
+                local.insert(seen);
+            }
+        }
+        let half = size / 2;
+        let chunk = if known.is_some() { half } else { (1 << 15) / size + 1 };
+        let mut from = 1;
+        while from <= half {
+            let differences = from..(from + chunk).min(half + 1);
+            let mut rounds = vec![(1.5, 5)];
+            if last && size <= 128 {
+                rounds = vec![(f32::NEG_INFINITY, 3)];
+            }
+            for (least_contrast, least_clique) in rounds {
+                self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
+                if let Some(reason) = self.examine(problem, least_clique, &mut local, searched, stop) {
+                    self.promote(problem, &local, size, searched);
+                    return Some(reason);
+                }
+            }
+            searched.counters.pairs += self.edges.pairs_at(&differences);
+            from = differences.end;
+            self.promote(problem, &local, size, searched);
+            if searched.is_confident(n, size, params.miss_probability()) {
+                return Some(StopReason::Confident);
+            }
+        }
+        None
+    }
+
+    /// Grows, fits and judges the pairs, as long as they could lead to a larger consensus than the best.
+    fn examine(
+        &mut self,
+        problem: &Problem<'_>,
+        least_clique: usize,
+        local: &mut Best,
+        searched: &mut Searched,
+        stop: StopCheck<'_>,
+    ) -> Option<StopReason> {
+        let mut runners_up = RUNNERS_UP;
+        let pairs = std::mem::take(&mut self.pairs);
+        let mut ended = None;
+        for (k, pair) in pairs.iter().enumerate() {
+            if k % 64 == 0
+                && let Some(request) = stop()
+            {
+                ended = Some(request.into());
+                break;
+            }
+            let explained = |i: u32, candidate: &Candidate| candidate.inliers.binary_search(&i).is_ok();
+            if local
+                .all()
+                .iter()
+                .any(|c| c.log10_nfa <= SIGNIFICANT && explained(pair.i, c) && explained(pair.j, c))
+            {
+                continue;
+            }
+            let mut least = least_clique;
+            if let Some(best) = local.first().filter(|best| best.log10_nfa <= SIGNIFICANT) {
+                // One more than the best would give each of its pairs so many common neighbours, and those by chance.
+                let wanted = 0.9 * (best.inliers.len() as f32 - 1.0) + pair.expected - pair.expected.sqrt();
+                if (pair.support as f32) < wanted {
+                    if runners_up == 0 {
+                        break;
+                    }
+                    runners_up -= 1;
+                } else {
+                    least = least.max((best.inliers.len() * 6 / 10).min(9));
+                }
+            }
+            if !self.clique.grow(&self.edges, pair, least) {
+                continue;
+            }
+            let Some(model) =
+                least_squares::fit(&self.subset.points, &self.clique.members, problem.model.known_scale)
+                    .filter(|model| problem.model.allows(model))
+            else {
+                continue;
+            };
+            searched.counters.hypotheses += 1;
+            // Worth a closer look only with more than it was made from by accident.
+            if self.subset.coarse.may_exceed(
+                &Affine::from(&model),
+                problem.model.delta,
+                least_clique.min(4) - 1,
+            ) && let Some(found) =
+                self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)
+            {
+                local.insert(found);
+            }
+        }
+        self.pairs = pairs;
+        ended
+    }
+
+    /// Brings the candidates of a subset to all matches.
+    fn promote(&mut self, problem: &Problem<'_>, local: &Best, size: usize, searched: &mut Searched) {
+        let whole = size == problem.points.len();
+        for (k, candidate) in local.all().iter().enumerate() {
+            // With few points nothing is significant yet; the best is worth a look all the same.
+            if whole || k == 0 || candidate.log10_nfa < 0.0 {
+                let known = searched.best.all().iter().any(|c| c.model == candidate.model);
+                if !known
+                    && let Some(found) =
+                        self.refiner.refine(problem.points, candidate.model, &problem.model, &mut self.judge)
+                {
+                    searched.best.insert(found);
+                }
+            }
+        }
+    }
+
+    fn outcome(
+        &mut self,
+        pairs: &Correspondences,
+        problem: &Problem<'_>,
+        searched: Searched,
+        start: Instant,
+    ) -> Registration {
+        let Searched { best, counters, stopped_because } = searched;
+        let threshold = pairs.target_length_outward(problem.model.delta);
+        let alternatives = best.all().iter().map(|candidate| Alternative {
+            target_from_source: pairs.outward(&candidate.model),
+            inlier_count: candidate.inliers.len(),
+            log10_nfa: candidate.log10_nfa,
+        });
+        let candidates: Vec<Alternative> = alternatives.collect();
+        let Some(best) = best.first() else {
+            return Registration::nothing(
+                threshold,
+                stopped_because,
+                counters,
+                start.elapsed().as_secs_f64(),
+            );
+        };
+        let radius = 3.0 * problem.model.delta;
+        let effective_inliers = self.judge.effective_support(problem.points, &best.inliers, radius);
+        let evidence = Evidence { log10_nfa: best.log10_nfa, effective_inliers };
+        let rmse = least_squares::rmse(problem.points, &best.inliers, &best.model);
+        Registration {
+            status: evidence.status(best.inliers.len()),
+            target_from_source: Some(pairs.outward(&best.model)),
+            inliers: best.inliers.iter().map(|&i| i as usize).collect(),
+            threshold,
+            inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+            evidence: Some(evidence),
+            candidates,
+            stopped_because,
+            counters,
+            seconds: Seconds { total: start.elapsed().as_secs_f64(), stages: Vec::new() },
+        }
+    }
+}
+
+/// What has been found so far.
+struct Searched {
+    best: Best,
+    counters: Counters,
+    stopped_because: StopReason,
+}
+
+impl Searched {
+    /// The share of right matches if the best significant consensus had one more.
+    fn share_to_beat(&self, n: usize) -> Option<f64> {
+        let best = self.best.first().filter(|best| best.log10_nfa <= SIGNIFICANT)?;
+        Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
+    }
+
+    /// A subset that surely holds enough of a larger consensus.
+    fn wanted_subset(&self, n: usize) -> Option<usize> {
+        self.share_to_beat(n).map(|share| (SURELY_ENOUGH / share).ceil() as usize)
+    }
+
+    fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
+        self.share_to_beat(n).is_some_and(|share| {
+            let large_enough = size == n || size as f64 * share >= SURELY_ENOUGH;
+            let missed = self.counters.pairs as f64 * libm::log1p(-RECOGNISED * share * share);
+            large_enough && missed <= libm::log(miss_probability)
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! A random subset of the matches: what one level of the search looks at.
+
+use crate::{
+    kernel::{Soa, consensus::Coarse, edges::Columns},
+    random::Random,
+};
+
+/// A random order of the matches, of which each level takes the first few; with weights, the heaviest first.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    order: Vec<u32>,
+    shuffled: usize,
+    random: Option<Random>,
+}
+
+impl Order {
+    pub(super) fn reset(&mut self, n: usize, seed: u64, weights: Option<&[f64]>) {
+        self.order.clear();
+        self.order.extend(0..n as u32);
+        self.shuffled = 0;
+        self.random = Some(Random::new(seed));
+        if let Some(weights) = weights {
+            self.first(n);
+            // Stable: equal weights stay in random order.
+            self.order.sort_by(|&i, &j| weights[j as usize].total_cmp(&weights[i as usize]));
+        }
+    }
+
+    /// The first `count` matches of the order, shuffled as far as needed (Fisher–Yates).
+    pub(super) fn first(&mut self, count: usize) -> &[u32] {
+        if let Some(random) = &mut self.random {
+            while self.shuffled < count {
+                let other = self.shuffled + random.below(self.order.len() - self.shuffled);
+                self.order.swap(self.shuffled, other);
+                self.shuffled += 1;
+            }
+        }
+        &self.order[..count]
+    }
+}
+
+/// The matches of one level, in the forms that the stages want.
+#[derive(Debug, Default)]
+pub(super) struct Subset {
+    /// Which matches these are.
+    pub(super) members: Vec<u32>,
+    /// Double precision, for fits and evidence.
+    pub(super) points: Soa,
+    /// Single precision, for counts.
+    pub(super) coarse: Coarse,
+    /// Single precision, padded, the source multiplied by the known scale: for consistency.
+    pub(super) columns: Columns,
+}
+
+impl Subset {
+    pub(super) fn assign(&mut self, all: &Soa, members: &[u32], source_scale: f64) {
+        self.members.clear();
+        self.members.extend_from_slice(members);
+        self.points.assign_permuted(all, members);
+        self.coarse.assign(&self.points);
+        let padded = members.len().div_ceil(64) * 64;
+        let sides =
+            [(&mut self.columns.a, &self.points.a, source_scale), (&mut self.columns.b, &self.points.b, 1.0)];
+        for (to, from, scale) in sides {
+            for (to, from) in to.iter_mut().zip(from) {
+                to.clear();
+                to.extend(from.iter().map(|&x| (x * scale) as f32));
+                to.resize(padded, f32::NAN);
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+}
