@@ -19,21 +19,26 @@ pub(crate) fn fit(points: &Soa, inliers: &[u32], known_scale: Option<f64>) -> Op
     if inliers.len() < 3 {
         return None;
     }
-    let mean = |columns: &[Vec<f64>; 3]| -> [f64; 3] {
-        let sum = |column: &Vec<f64>| inliers.iter().map(|&i| column[i as usize]).sum::<f64>();
-        columns.each_ref().map(|column| sum(column) / inliers.len() as f64)
-    };
-    let (a_mean, b_mean) = (mean(&points.a), mean(&points.b));
-    // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
-    let (mut m, mut spread) = ([[0.0; 3]; 3], 0.0);
+    // Sums of a, b, a·bᵀ and ‖a‖²; coordinates are centred already, so little is lost by subtracting the means afterwards.
+    let (mut a_sum, mut b_sum, mut m, mut spread) = ([0.0; 3], [0.0; 3], [[0.0; 3]; 3], 0.0);
     for &i in inliers {
         let (a, b) = (points.source(i as usize), points.target(i as usize));
         for row in 0..3 {
-            let x = a[row] - a_mean[row];
-            spread += x * x;
+            a_sum[row] += a[row];
+            b_sum[row] += b[row];
+            spread += a[row] * a[row];
             for column in 0..3 {
-                m[row][column] += x * (b[column] - b_mean[column]);
+                m[row][column] += a[row] * b[column];
             }
+        }
+    }
+    let n = inliers.len() as f64;
+    let (a_mean, b_mean) = (a_sum.map(|x: f64| x / n), b_sum.map(|x: f64| x / n));
+    // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
+    for row in 0..3 {
+        spread -= a_sum[row] * a_mean[row];
+        for column in 0..3 {
+            m[row][column] -= a_sum[row] * b_mean[column];
         }
     }
     let rotation = best_rotation(&m)?;

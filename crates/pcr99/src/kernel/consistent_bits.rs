@@ -109,7 +109,7 @@ fn consistent_bits_lanes(points: &Soa, i: usize, first_word: usize, test: &Known
 
 /// 64 bytes, each 0 or 1, to 64 bits.
 #[inline(always)]
-pub(super) fn pack(bytes: &[u8; 64]) -> u64 {
+fn pack(bytes: &[u8; 64]) -> u64 {
     // The product moves bit 0 of byte k to bit 56 + k; nothing else reaches the top byte.
     let eight = |chunk: [u8; 8]| u64::from_le_bytes(chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let (chunks, _) = bytes.as_chunks::<8>();

@@ -13,55 +13,42 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Squared distances from match `i` to the 8 matches from `at` on.
+    /// Squared distances between matches `i` and `m`.
     #[inline(always)]
-    fn squares(&self, i: usize, at: usize) -> ([f32; 8], [f32; 8]) {
+    fn squares(&self, i: usize, m: usize) -> (f32, f32) {
         let square = |columns: &[Vec<f32>; 3]| {
-            let [x, y, z] = columns.each_ref().map(|column| {
-                let (p, block) = (column[i], &column[at..at + 8]);
-                std::array::from_fn::<f32, 8, _>(|lane| p - block[lane])
-            });
-            std::array::from_fn(|lane| x[lane] * x[lane] + y[lane] * y[lane] + z[lane] * z[lane])
+            let [x, y, z] = columns.each_ref().map(|column| column[i] - column[m]);
+            x * x + y * y + z * z
         };
         (square(&self.a), square(&self.b))
     }
 }
 
-compiled_twice! {
-    /// Sets bit `m` of `row` where `|‖b_i − b_m‖ − ‖a_i − a_m‖| ≤ τ`; the source is already scaled.
-    ///
-    /// With `A` and `B` the squared distances, `S = A + B` and `D = A − B`, that is `D² ≤ τ²·(2S − τ²)`, or `S ≤ τ²` when both
-    /// distances are small: no square root.
-    pub(crate) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) = consistent_row_lanes
+/// Sets bit `m` of `row` where `|‖b_i − b_m‖ − ‖a_i − a_m‖| ≤ τ`; the source is already scaled.
+///
+/// With `A` and `B` the squared distances, `S = A + B` and `D = A − B`, that is `D² ≤ τ²·(2S − τ²)`, or `S ≤ τ²` when both
+/// distances are small: no square root.
+pub(crate) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the line above checked that this CPU has AVX2.
+        unsafe { avx2::consistent_row(columns, i, tau_sq, row) };
+        row[i / 64] &= !(1 << (i % 64));
+        return;
+    }
+    consistent_row_plain(columns, i, tau_sq, row);
 }
 
-#[inline(always)]
-fn consistent_row_lanes(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
+fn consistent_row_plain(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
     for (word, bits) in row.iter_mut().enumerate() {
-        let mut packed = 0;
-        for part in 0..8 {
-            let (a, b) = columns.squares(i, 64 * word + 8 * part);
-            let mut inside = [0_i32; 8];
-            for lane in 0..8 {
-                let (sum, difference) = (a[lane] + b[lane], a[lane] - b[lane]);
-                let near = difference * difference <= tau_sq * (2.0 * sum - tau_sq);
-                inside[lane] = if near | (sum <= tau_sq) { -1 } else { 0 };
-            }
-            packed |= u64::from(sign_bits(&inside)) << (8 * part);
-        }
-        *bits = packed;
+        *bits = (0..64).fold(0, |bits, bit| {
+            let (a, b) = columns.squares(i, 64 * word + bit);
+            let (sum, difference) = (a + b, a - b);
+            let near = difference * difference <= tau_sq * (2.0 * sum - tau_sq) || sum <= tau_sq;
+            bits | u64::from(near) << bit
+        });
     }
     row[i / 64] &= !(1 << (i % 64));
-}
-
-/// The sign bits of eight numbers.
-#[inline(always)]
-fn sign_bits(lanes: &[i32; 8]) -> u8 {
-    let mut bits = 0;
-    for (lane, value) in lanes.iter().enumerate() {
-        bits |= u8::from(*value < 0) << lane;
-    }
-    bits
 }
 
 /// How log ratios are cut into slices of equal width for an unknown scale.
@@ -82,60 +69,191 @@ pub(crate) struct Slicing {
 /// No slice at all.
 pub(crate) const NOWHERE: u8 = 255;
 
-compiled_twice! {
-    /// For match `i` and every `m`, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and how many more.
-    pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) = slice_spans_lanes
+/// For match `i` and every `m`, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and how many more.
+pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the line above checked that this CPU has AVX2.
+        unsafe { avx2::slice_spans(columns, i, slicing, first, more) };
+        return;
+    }
+    slice_spans_plain(columns, i, slicing, first, more);
 }
 
-#[inline(always)]
-fn slice_spans_lanes(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
+fn slice_spans_plain(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
     let top = f32::from(slicing.count) - 1.0;
-    for (block, (first, more)) in first.chunks_exact_mut(8).zip(more.chunks_exact_mut(8)).enumerate() {
-        let (a, b) = columns.squares(i, 8 * block);
-        for lane in 0..8 {
-            let log_ratio = 0.5 * ln(b[lane] / a[lane]);
-            let tolerance = slicing.tau / b[lane].sqrt();
-            let low = (log_ratio - tolerance - slicing.first) * slicing.per_unit;
-            let high = (log_ratio + tolerance - slicing.first) * slicing.per_unit;
-            // False for NaN: padding, coincident points, the match itself.
-            let meets = (high >= 0.0) & (low < top + 1.0) & (tolerance <= slicing.widest);
-            let (low, high) = (low.max(0.0) as i32, high.min(top) as i32);
-            first[lane] = if meets { low as u8 } else { NOWHERE };
-            more[lane] = if meets { (high - low) as u8 } else { 0 };
-        }
+    for (m, (first, more)) in first.iter_mut().zip(more).enumerate() {
+        let (a, b) = columns.squares(i, m);
+        let middle = (half_log_ratio(a, b) - slicing.first) * slicing.per_unit;
+        let tolerance = slicing.tau / b.sqrt();
+        let reach = tolerance * slicing.per_unit;
+        let (low, high) = (middle - reach, middle + reach);
+        // False for NaN: padding, coincident points, the match itself.
+        let meets = high >= 0.0 && low < top + 1.0 && tolerance <= slicing.widest;
+        let (low, high) = (low.max(0.0) as i32, high.min(top) as i32);
+        *first = if meets { low as u8 } else { NOWHERE };
+        *more = if meets { (high - low) as u8 } else { 0 };
     }
 }
 
-/// Natural logarithm of a positive normal number to about 10⁻⁵; of anything else something.
-#[inline(always)]
-fn ln(x: f32) -> f32 {
-    let bits = x.to_bits();
-    let exponent = ((bits >> 23) as i32 - 127) as f32;
-    let m = f32::from_bits(bits & 0x007F_FFFF | 0x3F80_0000);
-    // ln m = 2 artanh(u), u = (m − 1)/(m + 1) ≤ 1/3.
-    let u = (m - 1.0) / (m + 1.0);
+/// `½ ln(b/a)` of positive normal numbers to about 10⁻⁵, by mantissas and exponents: `artanh u` with
+/// `u = (m_b − m_a)/(m_b + m_a)`, `|u| ≤ 1/3`.
+fn half_log_ratio(a: f32, b: f32) -> f32 {
+    let (a, b) = (a.to_bits() as i32, b.to_bits() as i32);
+    let power = ((b >> 23) - (a >> 23)) as f32;
+    let mantissa = |bits: i32| f32::from_bits((bits & 0x007F_FFFF | 0x3F80_0000) as u32);
+    let (m_a, m_b) = (mantissa(a), mantissa(b));
+    let u = (m_b - m_a) / (m_b + m_a);
     let v = u * u;
-    let log =
-        exponent * std::f32::consts::LN_2 + 2.0 * u * (1.0 + v * (1.0 / 3.0 + v * (0.2 + v * (1.0 / 7.0))));
-    if x > 0.0 { log } else { f32::NAN }
+    power * HALF_LN_2 + u * (1.0 + v * (SERIES[0] + v * (SERIES[1] + v * SERIES[2])))
 }
 
-compiled_twice! {
-    /// Sets bit `m` of `row` where the span of `m` meets `slice`.
-    pub(crate) fn slice_row(first: &[u8], more: &[u8], slice: u8, row: &mut [u64]) = slice_row_lanes
+const HALF_LN_2: f32 = 0.5 * std::f32::consts::LN_2;
+const SERIES: [f32; 3] = [1.0 / 3.0, 0.2, 1.0 / 7.0];
+
+/// Sets bit `m` of `row` where the span of `m` meets `slice`.
+pub(crate) fn slice_row(first: &[u8], more: &[u8], slice: u8, row: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the line above checked that this CPU has AVX2.
+        unsafe { avx2::slice_row(first, more, slice, row) };
+        return;
+    }
+    slice_row_plain(first, more, slice, row);
 }
 
-#[inline(always)]
-fn slice_row_lanes(first: &[u8], more: &[u8], slice: u8, row: &mut [u64]) {
+fn slice_row_plain(first: &[u8], more: &[u8], slice: u8, row: &mut [u64]) {
     let (first, _) = first.as_chunks::<64>();
     let (more, _) = more.as_chunks::<64>();
     for ((bits, first), more) in row.iter_mut().zip(first).zip(more) {
-        let mut inside = [0_u8; 64];
-        for lane in 0..64 {
-            // NOWHERE is never reached: the difference is then at least 1, and `more` is 0.
-            inside[lane] = u8::from(slice.wrapping_sub(first[lane]) <= more[lane]);
+        // NOWHERE is never reached: the difference is then at least 1, and `more` is 0.
+        let meets = |lane: usize| slice.wrapping_sub(first[lane]) <= more[lane];
+        *bits = (0..64).fold(0, |bits, lane| bits | u64::from(meets(lane)) << lane);
+    }
+}
+
+/// The same with AVX2: same operations, same order, same bits.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::{Columns, HALF_LN_2, SERIES, Slicing};
+
+    /// Squared distances between match `i` and the eight from `at` on.
+    #[target_feature(enable = "avx2")]
+    fn squares(columns: &[Vec<f32>; 3], i: usize, at: usize) -> __m256 {
+        let [x, y, z] = columns.each_ref().map(|column| {
+            let block: &[f32; 8] = column[at..at + 8].try_into().expect("eight of them");
+            let others = _mm256_setr_ps(
+                block[0], block[1], block[2], block[3], block[4], block[5], block[6], block[7],
+            );
+            let difference = _mm256_sub_ps(_mm256_set1_ps(column[i]), others);
+            _mm256_mul_ps(difference, difference)
+        });
+        _mm256_add_ps(_mm256_add_ps(x, y), z)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
+        let (tau_sq, two) = (_mm256_set1_ps(tau_sq), _mm256_set1_ps(2.0));
+        for (word, bits) in row.iter_mut().enumerate() {
+            let mut packed = 0;
+            for part in 0..8 {
+                let at = 64 * word + 8 * part;
+                let (a, b) = (squares(&columns.a, i, at), squares(&columns.b, i, at));
+                let (sum, difference) = (_mm256_add_ps(a, b), _mm256_sub_ps(a, b));
+                let bound = _mm256_mul_ps(tau_sq, _mm256_sub_ps(_mm256_mul_ps(two, sum), tau_sq));
+                let near = _mm256_cmp_ps::<_CMP_LE_OQ>(_mm256_mul_ps(difference, difference), bound);
+                let small = _mm256_cmp_ps::<_CMP_LE_OQ>(sum, tau_sq);
+                packed |= (_mm256_movemask_ps(_mm256_or_ps(near, small)) as u64) << (8 * part);
+            }
+            *bits = packed;
         }
-        *bits = super::consistent_bits::pack(&inside);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn slice_spans(
+        columns: &Columns,
+        i: usize,
+        slicing: Slicing,
+        first: &mut [u8],
+        more: &mut [u8],
+    ) {
+        let top = f32::from(slicing.count) - 1.0;
+        let blocks = first.chunks_exact_mut(8).zip(more.chunks_exact_mut(8));
+        for (block, (first, more)) in blocks.enumerate() {
+            let (a, b) = (squares(&columns.a, i, 8 * block), squares(&columns.b, i, 8 * block));
+            let shifted = _mm256_sub_ps(half_log_ratio(a, b), _mm256_set1_ps(slicing.first));
+            let per_unit = _mm256_set1_ps(slicing.per_unit);
+            let middle = _mm256_mul_ps(shifted, per_unit);
+            let tolerance = _mm256_div_ps(_mm256_set1_ps(slicing.tau), _mm256_sqrt_ps(b));
+            let reach = _mm256_mul_ps(tolerance, per_unit);
+            let (low, high) = (_mm256_sub_ps(middle, reach), _mm256_add_ps(middle, reach));
+            let meets = _mm256_and_ps(
+                _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GE_OQ>(high, _mm256_setzero_ps()),
+                    _mm256_cmp_ps::<_CMP_LT_OQ>(low, _mm256_set1_ps(top + 1.0)),
+                ),
+                _mm256_cmp_ps::<_CMP_LE_OQ>(tolerance, _mm256_set1_ps(slicing.widest)),
+            );
+            let meets = _mm256_castps_si256(meets);
+            let low = _mm256_cvttps_epi32(_mm256_max_ps(low, _mm256_setzero_ps()));
+            let high = _mm256_cvttps_epi32(_mm256_min_ps(high, _mm256_set1_ps(top)));
+            // Where nothing is met: NOWHERE, that is all ones, and 0 more.
+            let nowhere = _mm256_set1_epi32(i32::from(super::NOWHERE));
+            first.copy_from_slice(&bytes(_mm256_blendv_epi8(nowhere, low, meets)));
+            more.copy_from_slice(&bytes(_mm256_and_si256(_mm256_sub_epi32(high, low), meets)));
+        }
+    }
+
+    /// Eight numbers from 0 to 255 as bytes.
+    #[target_feature(enable = "avx2")]
+    fn bytes(lanes: __m256i) -> [u8; 8] {
+        let words = _mm_packus_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
+        _mm_cvtsi128_si64(_mm_packus_epi16(words, words)).to_le_bytes()
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn half_log_ratio(a: __m256, b: __m256) -> __m256 {
+        let (a, b) = (_mm256_castps_si256(a), _mm256_castps_si256(b));
+        let power =
+            _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srai_epi32::<23>(b), _mm256_srai_epi32::<23>(a)));
+        let mantissa = |bits: __m256i| {
+            let digits = _mm256_and_si256(bits, _mm256_set1_epi32(0x007F_FFFF));
+            _mm256_castsi256_ps(_mm256_or_si256(digits, _mm256_set1_epi32(0x3F80_0000)))
+        };
+        let (m_a, m_b) = (mantissa(a), mantissa(b));
+        let u = _mm256_div_ps(_mm256_sub_ps(m_b, m_a), _mm256_add_ps(m_b, m_a));
+        let v = _mm256_mul_ps(u, u);
+        let [third, fifth, seventh] = SERIES.map(|x| _mm256_set1_ps(x));
+        let series = _mm256_add_ps(fifth, _mm256_mul_ps(v, seventh));
+        let series = _mm256_add_ps(third, _mm256_mul_ps(v, series));
+        let series = _mm256_add_ps(_mm256_set1_ps(1.0), _mm256_mul_ps(v, series));
+        _mm256_add_ps(_mm256_mul_ps(power, _mm256_set1_ps(HALF_LN_2)), _mm256_mul_ps(u, series))
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn slice_row(first: &[u8], more: &[u8], slice: u8, row: &mut [u64]) {
+        let slice = _mm256_set1_epi8(slice as i8);
+        let half = |first: &[u8; 32], more: &[u8; 32]| {
+            let (first, more) = (load(first), load(more));
+            let ahead = _mm256_sub_epi8(slice, first);
+            // Unsigned ahead ≤ more.
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(ahead, more), ahead)) as u32
+        };
+        let (first, _) = first.as_chunks::<32>();
+        let (more, _) = more.as_chunks::<32>();
+        for (k, bits) in row.iter_mut().enumerate() {
+            let low = half(&first[2 * k], &more[2 * k]);
+            let high = half(&first[2 * k + 1], &more[2 * k + 1]);
+            *bits = u64::from(low) | u64::from(high) << 32;
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn load(bytes: &[u8; 32]) -> __m256i {
+        // SAFETY: reads the 32 bytes of the array, which need no alignment.
+        unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
     }
 }
 
@@ -280,6 +398,31 @@ mod tests {
                         let unsure = close.iter().any(|x| x.abs() < 2e-4);
                         prop_assert!(unsure || bit == (meets && a > 0.0 && b > 0.0), "{i} {m} {slice}");
                     }
+                }
+            }
+        }
+
+        #[test]
+        fn fast_equals_plain(n in 1_usize..150, seed in any::<u64>(), tau in 0.01..0.5_f32) {
+            let columns = columns(n, seed);
+            let width = 64 * n.div_ceil(64);
+            let slicing = Slicing { first: -1.0, per_unit: 20.0, count: 40, tau, widest: 0.3 };
+            let (mut fast, mut plain) = (vec![0; width / 64], vec![0; width / 64]);
+            let mut spans = [vec![0; width], vec![0; width]];
+            let mut spans_plain = spans.clone();
+            for i in 0..n {
+                consistent_row(&columns, i, tau * tau, &mut fast);
+                consistent_row_plain(&columns, i, tau * tau, &mut plain);
+                prop_assert_eq!(&fast, &plain);
+                let [first, more] = &mut spans;
+                slice_spans(&columns, i, slicing, first, more);
+                let [first_plain, more_plain] = &mut spans_plain;
+                slice_spans_plain(&columns, i, slicing, first_plain, more_plain);
+                prop_assert_eq!(&spans, &spans_plain);
+                for slice in 0..40 {
+                    slice_row(&spans[0], &spans[1], slice, &mut fast);
+                    slice_row_plain(&spans[0], &spans[1], slice, &mut plain);
+                    prop_assert_eq!(&fast, &plain);
                 }
             }
         }
