@@ -9,7 +9,7 @@ pub(crate) fn symmetric_eigen<const N: usize>(mut a: [[f64; N]; N]) -> ([f64; N]
     for _ in 0..50 {
         let off: f64 = (0..N).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i][j] * a[i][j]).sum();
         let diagonal: f64 = (0..N).map(|i| a[i][i] * a[i][i]).sum();
-        if off <= 1e-34 * diagonal {
+        if off <= 1e-30 * diagonal {
             break;
         }
         for p in 0..N - 1 {

@@ -53,46 +53,74 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// From the targets. Far strays would make everything look close: they are left out in a second pass.
+    /// From the targets. Far strays would make everything look close: where there are any, they are left out in a second pass.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
-        let n = points.len();
-        let mut weight = vec![true; n];
-        let mut half_axes = [1.0; 3];
-        for _ in 0..2 {
-            let kept = weight.iter().filter(|&&kept| kept).count() as f64;
-            let mut mean = [0.0; 3];
-            for (axis, mean) in mean.iter_mut().enumerate() {
-                let column = points.b[axis].iter().zip(&weight);
-                *mean = column.map(|(x, &kept)| if kept { *x } else { 0.0 }).sum::<f64>() / kept;
-            }
-            let mut covariance = [[0.0; 3]; 3];
-            for (i, _) in weight.iter().enumerate().filter(|(_, kept)| **kept) {
-                let b = points.target(i);
-                for row in 0..3 {
-                    for column in 0..3 {
-                        covariance[row][column] += (b[row] - mean[row]) * (b[column] - mean[column]) / kept;
-                    }
-                }
-            }
-            let (variances, axes) = symmetric_eigen(covariance);
-            // In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
-            half_axes = variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest));
-            for (i, kept) in weight.iter_mut().enumerate() {
-                let b = points.target(i);
-                let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
-                let far = (0..3).map(|axis| (along(axis) / half_axes[axis]).powi(2)).sum::<f64>();
-                *kept = far <= 2.0;
-            }
-            if weight.iter().filter(|&&kept| kept).count() < 3 {
-                break;
-            }
+        let all = Moments::of(points, |_| true);
+        let first = all.background(finest);
+        let farthest_sq = points
+            .b
+            .iter()
+            .map(|column| column.iter().fold(0.0, |m: f64, x| m.max(x.abs())).powi(2))
+            .sum::<f64>();
+        let widest = first.half_axes.iter().fold(0.0, |m: f64, a| m.max(*a));
+        if farthest_sq <= 4.0 * widest * widest {
+            return first;
         }
-        Self { half_axes, finest }
+        let (_, axes) = symmetric_eigen(all.covariance());
+        let mean = all.mean();
+        let near = |b: [f64; 3]| {
+            let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
+            (0..3).map(|axis| (along(axis) / first.half_axes[axis]).powi(2)).sum::<f64>() <= 2.0
+        };
+        let kept = Moments::of(points, near);
+        if kept.count < 4.0 { first } else { kept.background(finest) }
     }
 
     /// `ln α` from `ln e`.
     fn log_chance(&self, log_residual: f64, log_axes: [f64; 3]) -> f64 {
         log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum()
+    }
+}
+
+/// Count, sums and sums of products of targets.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    count: f64,
+    sum: [f64; 3],
+    products: [[f64; 3]; 3],
+}
+
+impl Moments {
+    fn of(points: &Soa, keep: impl Fn([f64; 3]) -> bool) -> Self {
+        let mut moments = Self::default();
+        for b in (0..points.len()).map(|i| points.target(i)).filter(|&b| keep(b)) {
+            moments.count += 1.0;
+            for row in 0..3 {
+                moments.sum[row] += b[row];
+                for column in row..3 {
+                    moments.products[row][column] += b[row] * b[column];
+                }
+            }
+        }
+        moments
+    }
+
+    fn mean(&self) -> [f64; 3] {
+        self.sum.map(|sum| sum / self.count)
+    }
+
+    fn covariance(&self) -> [[f64; 3]; 3] {
+        let mean = self.mean();
+        let entry =
+            |row: usize, column: usize| self.products[row][column] / self.count - mean[row] * mean[column];
+        std::array::from_fn(|row| std::array::from_fn(|column| entry(row.min(column), row.max(column))))
+    }
+
+    /// In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
+    fn background(&self, finest: f64) -> Background {
+        let (variances, _) = symmetric_eigen(self.covariance());
+        let half_axes = variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest));
+        Background { half_axes, finest }
     }
 }
 

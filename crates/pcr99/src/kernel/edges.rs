@@ -28,6 +28,8 @@ impl Columns {
 ///
 /// With `A` and `B` the squared distances, `S = A + B` and `D = A − B`, that is `D² ≤ τ²·(2S − τ²)`, or `S ≤ τ²` when both
 /// distances are small: no square root.
+///
+/// Only for `m` from the word of `i` on; what is before follows from symmetry, see [`mirror`].
 pub(crate) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -39,8 +41,39 @@ pub(crate) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut
     consistent_row_plain(columns, i, tau_sq, row);
 }
 
+/// Fills the words below the diagonal of a symmetric matrix of bits, whose rows have `words` each, from those above it.
+pub(crate) fn mirror(bits: &mut [u64], words: usize) {
+    let rows = bits.len() / words;
+    for block in 0..words {
+        for other in block + 1..words {
+            // Rows 64·block…, word `other`, turned over, are rows 64·other…, word `block`.
+            let mut square: [u64; 64] = std::array::from_fn(|k| bits[(64 * block + k) * words + other]);
+            transpose(&mut square);
+            for (k, value) in square.iter().enumerate().take(rows.saturating_sub(64 * other)) {
+                bits[(64 * other + k) * words + block] = *value;
+            }
+        }
+    }
+}
+
+/// Transposes 64 × 64 bits: swaps quarters, then quarters of quarters, and so on.
+fn transpose(square: &mut [u64; 64]) {
+    let (mut half, mut mask) = (32, 0x0000_0000_FFFF_FFFF_u64);
+    while half != 0 {
+        let mut k = 0;
+        while k < 64 {
+            let swapped = (square[k] >> half ^ square[k + half]) & mask;
+            square[k] ^= swapped << half;
+            square[k + half] ^= swapped;
+            k = (k + half + 1) & !half;
+        }
+        half /= 2;
+        mask ^= mask << half;
+    }
+}
+
 fn consistent_row_plain(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
-    for (word, bits) in row.iter_mut().enumerate() {
+    for (word, bits) in row.iter_mut().enumerate().skip(i / 64) {
         *bits = (0..64).fold(0, |bits, bit| {
             let (a, b) = columns.squares(i, 64 * word + bit);
             let (sum, difference) = (a + b, a - b);
@@ -156,7 +189,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     pub(super) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut [u64]) {
         let (tau_sq, two) = (_mm256_set1_ps(tau_sq), _mm256_set1_ps(2.0));
-        for (word, bits) in row.iter_mut().enumerate() {
+        for (word, bits) in row.iter_mut().enumerate().skip(i / 64) {
             let mut packed = 0;
             for part in 0..8 {
                 let at = 64 * word + 8 * part;
@@ -288,47 +321,15 @@ fn row_supports_lanes(bits: &[u64], words: usize, i: usize, out: &mut Vec<(u32, 
     }
 }
 
-/// The slices of every match: `bits` has, for each match, `slicing.count` rows of `words`; `first` and `more` the spans.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SliceTable<'a> {
-    pub(crate) bits: &'a [u64],
-    pub(crate) first: &'a [u8],
-    pub(crate) more: &'a [u8],
-    pub(crate) words: usize,
-    pub(crate) count: usize,
-    /// Pairs whose own span is longer are not judged: they do not know their scale.
-    pub(crate) longest: u8,
-}
-
-impl SliceTable<'_> {
-    /// The slice in which a pair is judged: the middle of its span.
-    #[inline(always)]
-    pub(crate) fn slice_of(&self, i: usize, j: usize) -> Option<usize> {
-        let at = i * 64 * self.words + j;
-        let (first, more) = (self.first[at], self.more[at]);
-        (first != NOWHERE && more <= self.longest).then(|| usize::from(first) + usize::from(more / 2))
-    }
-
-    /// The row of a match in a slice.
-    #[inline(always)]
-    pub(crate) fn row(&self, i: usize, slice: usize) -> &[u64] {
-        let start = (i * self.count + slice) * self.words;
-        &self.bits[start..start + self.words]
-    }
-}
-
 compiled_twice! {
-    /// For match `i` and each of `others`, in the slice of the pair, how many bits their rows share.
-    pub(crate) fn slice_supports(table: SliceTable<'_>, i: usize, others: &[u32], out: &mut Vec<(u32, u32)>) = slice_supports_lanes
+    /// How many bits the rows of each pair share.
+    pub(crate) fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut Vec<u32>) = pair_supports_lanes
 }
 
 #[inline(always)]
-fn slice_supports_lanes(table: SliceTable<'_>, i: usize, others: &[u32], out: &mut Vec<(u32, u32)>) {
-    for &j in others {
-        if let Some(slice) = table.slice_of(i, j as usize) {
-            out.push((j, common_lanes(table.row(i, slice), table.row(j as usize, slice))));
-        }
-    }
+fn pair_supports_lanes(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut Vec<u32>) {
+    let row = |i: u32| &bits[i as usize * words..(i as usize + 1) * words];
+    out.extend(pairs.iter().map(|&(i, j)| common_lanes(row(i), row(j))));
 }
 
 #[cfg(test)]
@@ -360,7 +361,7 @@ mod tests {
             let mut row = vec![0; n.div_ceil(64)];
             for i in 0..n {
                 consistent_row(&columns, i, (tau * tau) as f32, &mut row);
-                for m in 0..64 * row.len() {
+                for m in i / 64 * 64..64 * row.len() {
                     let bit = row[m / 64] >> (m % 64) & 1 == 1;
                     if m >= n || m == i {
                         prop_assert!(!bit);
@@ -434,6 +435,7 @@ mod tests {
             for (i, row) in bits.chunks_exact_mut(words).enumerate() {
                 consistent_row(&columns, i, 0.01, row);
             }
+            mirror(&mut bits, words);
             let is_set = |i: usize, m: usize| bits[i * words + m / 64] >> (m % 64) & 1 == 1;
             for i in 0..n {
                 let mut fast = Vec::new();
@@ -441,6 +443,13 @@ mod tests {
                 let shared = |j: usize| (0..n).filter(|&m| is_set(i, m) && is_set(j, m)).count() as u32;
                 let plain: Vec<_> = (i + 1..n).filter(|&j| is_set(i, j)).map(|j| (j as u32, shared(j))).collect();
                 prop_assert_eq!(fast, plain);
+            }
+            let (mut fast, all) = (Vec::new(), [(0, n as u32 - 1), (n as u32 / 2, 0)]);
+            pair_supports(&bits, words, &all, &mut fast);
+            for (&(i, j), fast) in all.iter().zip(fast) {
+                let (i, j) = (i as usize, j as usize);
+                prop_assert_eq!(fast, (0..n).filter(|&m| is_set(i, m) && is_set(j, m)).count() as u32);
+                prop_assert_eq!(is_set(i, j), is_set(j, i));
             }
         }
     }

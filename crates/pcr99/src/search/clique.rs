@@ -18,7 +18,7 @@ pub(super) struct Clique {
 impl Clique {
     /// Grows `pair` greedily; false when fewer than `least` come together.
     pub(super) fn grow(&mut self, edges: &Edges, pair: &Pair, least: usize) -> bool {
-        let slice = edges.slice_of(pair);
+        let slice = pair.slice;
         self.neighbours.clear();
         let rows = edges.row(pair.i, slice).iter().zip(edges.row(pair.j, slice));
         'words: for (word, (one, other)) in rows.enumerate() {

@@ -4,12 +4,17 @@
 //! in each slice an edge joins two matches whose log ratio, with its tolerance `τ/‖b_i − b_j‖`, meets the slice. So an unknown
 //! scale is a known one, some dozens of times, with the same operations on bits.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::subset::Subset;
-use crate::kernel::edges::{
-    NOWHERE, SliceTable, Slicing, common, consistent_row, row_supports, slice_row, slice_spans,
-    slice_supports,
+use crate::kernel::{
+    edges::{
+        NOWHERE, Slicing, common, consistent_row, mirror, pair_supports, row_supports, slice_row, slice_spans,
+    },
+    log_ratio::half_log_ratio,
+    squared_distances,
 };
 
 /// Pairs with less tolerance than this many slices know their scale well enough to be judged.
@@ -18,36 +23,47 @@ const LONGEST_SPAN: u8 = 4;
 const WIDEST_TOLERANCE: f32 = 0.4;
 /// At most so many slices: each costs a row of bits per match.
 const MOST_SLICES: u8 = 48;
+/// From so many matches on, work is shared between threads.
+const PARALLEL_FROM: usize = 2048;
 
 /// The graph over one subset.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
     n: usize,
     words: usize,
-    /// How many slices; 1 for a known scale.
-    slices: usize,
-    known: bool,
+    /// How many slices; none for a known scale, which has one graph.
+    slices: Option<usize>,
+    /// Graph after graph, row after row.
     bits: Vec<u64>,
     degrees: Vec<u32>,
+    /// For every pair the first slice it meets, and how many more.
     first: Vec<u8>,
     more: Vec<u8>,
+    work: Work,
 }
 
-/// A pair and how many matches are consistent with both.
+/// A pair that stands out by how many matches are consistent with both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
     pub(super) i: u32,
     pub(super) j: u32,
+    /// Its graph.
+    pub(super) slice: u32,
+    /// How many matches are consistent with both.
     pub(super) support: u32,
     /// How many would be by chance.
     pub(super) expected: f32,
+    /// How far the support exceeds that, in standard deviations.
+    pub(super) contrast: f32,
 }
 
-impl Pair {
-    /// How far the support exceeds chance, in standard deviations.
-    pub(super) fn contrast(&self) -> f32 {
-        (self.support as f32 - self.expected) / (self.expected + 0.25).sqrt()
-    }
+/// Buffers for one thread.
+#[derive(Debug, Default)]
+struct Work {
+    found: Vec<(u32, u32)>,
+    by_slice: Vec<(u32, u32)>,
+    slice_of: Vec<u8>,
+    supports: Vec<u32>,
 }
 
 impl Edges {
@@ -59,170 +75,233 @@ impl Edges {
 
     /// The graph for a known scale.
     pub(super) fn build_known(&mut self, subset: &Subset, tau: f64) {
-        self.reset(subset.len(), 1, true);
+        self.reset(subset.len(), None);
         let tau_sq = (tau * tau) as f32;
-        self.fill(|i, row, _, _| consistent_row(&subset.columns, i, tau_sq, row));
+        for_each_part(&mut self.bits, self.words, self.n, |i, row| {
+            consistent_row(&subset.columns, i, tau_sq, row)
+        });
+        mirror(&mut self.bits, self.words);
+        self.count_degrees();
     }
 
-    /// The graphs for an unknown scale between `e^range[0]` and `e^range[1]`.
+    /// The graphs for an unknown scale, whose logarithm may be bounded by `range`.
     pub(super) fn build_unknown(&mut self, subset: &Subset, tau: f64, range: Option<[f64; 2]>) {
         let slicing = slicing(subset, tau, range);
-        self.reset(subset.len(), usize::from(slicing.count), false);
-        self.fill(|i, rows, first, more| {
+        self.reset(subset.len(), Some(usize::from(slicing.count)));
+        let (n, words) = (self.n, self.words);
+        let span = 64 * words;
+        let spans = |(i, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
             slice_spans(&subset.columns, i, slicing, first, more);
-            let words = rows.len() / usize::from(slicing.count);
-            for (slice, row) in (0..slicing.count).zip(rows.chunks_exact_mut(words)) {
-                slice_row(first, more, slice, row);
+        };
+        if n < PARALLEL_FROM {
+            self.first
+                .chunks_exact_mut(span)
+                .zip(self.more.chunks_exact_mut(span))
+                .enumerate()
+                .for_each(spans);
+        } else {
+            self.first
+                .par_chunks_exact_mut(span)
+                .zip(self.more.par_chunks_exact_mut(span))
+                .enumerate()
+                .for_each(spans);
+        }
+        let (first, more) = (&self.first, &self.more);
+        for_each_part(&mut self.bits, n * words, n, |slice, rows| {
+            for (i, row) in rows.chunks_exact_mut(words).enumerate() {
+                let span = i * span..(i + 1) * span;
+                slice_row(&first[span.clone()], &more[span], slice as u8, row);
             }
         });
+        self.count_degrees();
     }
 
-    fn reset(&mut self, n: usize, slices: usize, known: bool) {
-        (self.n, self.words, self.slices, self.known) = (n, n.div_ceil(64), slices, known);
-        self.bits.resize(n * slices * self.words, 0);
-        self.degrees.resize(n * slices, 0);
-        let spans = if known { 0 } else { n * 64 * self.words };
+    fn reset(&mut self, n: usize, slices: Option<usize>) {
+        (self.n, self.words, self.slices) = (n, n.div_ceil(64), slices);
+        let rows = n * slices.unwrap_or(1);
+        self.bits.resize(rows * self.words, 0);
+        self.degrees.resize(rows, 0);
+        let spans = if slices.is_some() { n * 64 * self.words } else { 0 };
         self.first.resize(spans, NOWHERE);
         self.more.resize(spans, 0);
     }
 
-    /// Calls `make` for every match with its rows and spans, then counts the bits.
-    fn fill(&mut self, make: impl Fn(usize, &mut [u64], &mut [u8], &mut [u8]) + Sync) {
-        let (words, slices) = (self.words, self.slices);
-        let span = if self.known { 0 } else { 64 * words };
-        let rows = self.bits[..self.n * slices * words].par_chunks_mut(slices * words);
-        let degrees = self.degrees[..self.n * slices].par_chunks_mut(slices);
-        let work = |i: usize, rows: &mut [u64], degrees: &mut [u32], first: &mut [u8], more: &mut [u8]| {
-            make(i, rows, first, more);
-            for (row, degree) in rows.chunks_exact(words).zip(degrees) {
+    fn count_degrees(&mut self) {
+        let (bits, words) = (&self.bits, self.words);
+        for_each_part(&mut self.degrees, self.n, self.n, |slice, degrees| {
+            let rows = bits[slice * degrees.len() * words..].chunks_exact(words);
+            for (degree, row) in degrees.iter_mut().zip(rows) {
                 *degree = common(row, row);
             }
-        };
-        if self.known {
-            let each = |(i, (rows, degrees)): (usize, (&mut [u64], &mut [u32]))| {
-                work(i, rows, degrees, &mut [], &mut [])
-            };
-            if self.n < PARALLEL_FROM {
-                let rows = self.bits.chunks_exact_mut(words).zip(self.degrees.chunks_exact_mut(1));
-                rows.take(self.n).enumerate().for_each(each);
-            } else {
-                rows.zip(degrees).enumerate().for_each(each);
-            }
-        } else {
-            type Parts<'a> = (((&'a mut [u64], &'a mut [u32]), &'a mut [u8]), &'a mut [u8]);
-            let each = |(i, (((rows, degrees), first), more)): (usize, Parts<'_>)| {
-                work(i, rows, degrees, first, more)
-            };
-            if self.n < PARALLEL_FROM {
-                let rows =
-                    self.bits.chunks_exact_mut(slices * words).zip(self.degrees.chunks_exact_mut(slices));
-                let spans = rows.zip(self.first.chunks_exact_mut(span)).zip(self.more.chunks_exact_mut(span));
-                spans.take(self.n).enumerate().for_each(each);
-            } else {
-                let spans = rows
-                    .zip(degrees)
-                    .zip(self.first.par_chunks_mut(span))
-                    .zip(self.more.par_chunks_mut(span));
-                spans.enumerate().for_each(each);
-            }
-        }
+        });
     }
 
-    fn table(&self) -> SliceTable<'_> {
-        SliceTable {
-            bits: &self.bits,
-            first: &self.first,
-            more: &self.more,
-            words: self.words,
-            count: self.slices,
-            longest: LONGEST_SPAN,
-        }
-    }
-
-    /// The row of match `i` in the slice of a pair.
-    pub(super) fn row(&self, i: u32, slice: usize) -> &[u64] {
-        let start = (i as usize * self.slices + slice) * self.words;
+    /// The row of match `i` in one of the graphs.
+    pub(super) fn row(&self, i: u32, slice: u32) -> &[u64] {
+        let start = (slice as usize * self.n + i as usize) * self.words;
         &self.bits[start..start + self.words]
     }
 
-    /// The slice in which a pair is judged.
-    pub(super) fn slice_of(&self, pair: &Pair) -> usize {
-        if self.known { 0 } else { self.table().slice_of(pair.i as usize, pair.j as usize).unwrap_or(0) }
-    }
-
     /// How many pairs there are whose difference of positions, going round, is in `differences`.
-    pub(super) fn pairs_at(&self, differences: &std::ops::Range<usize>) -> u64 {
+    pub(super) fn pairs_at(&self, differences: &Range<usize>) -> u64 {
         // With an even number, the largest difference meets every pair twice.
         let all = (self.n * differences.len()) as u64;
         let twice = self.n.is_multiple_of(2) && differences.contains(&(self.n / 2));
         if twice { all - (self.n / 2) as u64 } else { all }
     }
 
-    /// Judges the pairs `(i, i + d)`, going round, for all `d` in `differences` (at most half the number of matches): those with
-    /// a contrast of at least `least` are returned, the highest first. Positions are in random order, so each difference is a
-    /// random sample of pairs, and all differences together are all pairs.
-    pub(super) fn supported_pairs(
-        &self,
-        differences: std::ops::Range<usize>,
-        least: f32,
-        out: &mut Vec<Pair>,
-    ) {
+    /// Judges the pairs `(i, i + d)`, going round, for all `d` in `differences` (at most half the number of matches), and returns
+    /// those with a contrast of at least `least`, the highest first. Positions are in random order, so each difference is a
+    /// random sample of the pairs; all differences together are all pairs. With a known scale, all pairs are judged at once.
+    pub(super) fn supported_pairs(&mut self, differences: Range<usize>, least: f32, out: &mut Vec<Pair>) {
         out.clear();
-        let row = |i: usize, found: &mut Vec<(u32, u32)>, others: &mut Vec<u32>, out: &mut Vec<Pair>| {
-            found.clear();
-            if self.known {
-                row_supports(&self.bits, self.words, i, found);
-            } else {
-                others.clear();
-                let twice = |d: usize| 2 * d == self.n && i >= d;
-                let other = |d: usize| ((i + d) % self.n) as u32;
-                others.extend(differences.clone().filter(|&d| !twice(d)).map(other));
-                slice_supports(self.table(), i, others, found);
-            }
-            let cap = self.n as f32 / 16.0;
-            for &(j, support) in found.iter() {
-                let slice = if self.known { 0 } else { self.table().slice_of(i, j as usize).unwrap_or(0) };
-                let degree = |k: usize| self.degrees[k * self.slices + slice] as f32;
-                // With many right matches everything is expected; then chance is not the measure.
-                let expected = (degree(i) * degree(j as usize) / self.n as f32).min(cap);
-                let pair = Pair { i: i as u32, j, support, expected };
-                if pair.contrast() >= least {
-                    out.push(pair);
-                }
-            }
-        };
+        let mut work = std::mem::take(&mut self.work);
         if self.n < PARALLEL_FROM {
-            let (mut found, mut others) = (Vec::new(), Vec::new());
-            (0..self.n).for_each(|i| row(i, &mut found, &mut others, out));
+            self.judge(0..self.n, &differences, least, &mut work, out);
         } else {
-            let chunks: Vec<Vec<Pair>> = (0..self.n.div_ceil(256))
+            let chunks: Vec<Vec<Pair>> = (0..self.n.div_ceil(512))
                 .into_par_iter()
-                .map(|chunk| {
-                    let (mut found, mut others, mut out) = (Vec::new(), Vec::new(), Vec::new());
-                    (256 * chunk..self.n.min(256 * chunk + 256))
-                        .for_each(|i| row(i, &mut found, &mut others, &mut out));
+                .map_init(Work::default, |work, chunk| {
+                    let mut out = Vec::new();
+                    self.judge(
+                        512 * chunk..self.n.min(512 * chunk + 512),
+                        &differences,
+                        least,
+                        work,
+                        &mut out,
+                    );
                     out
                 })
                 .collect();
             out.extend(chunks.into_iter().flatten());
         }
-        out.sort_unstable_by(|p, q| q.contrast().total_cmp(&p.contrast()).then((p.i, p.j).cmp(&(q.i, q.j))));
+        self.work = work;
+        // Nothing depends on the order in which they were found.
+        out.sort_unstable_by(|p, q| q.contrast.total_cmp(&p.contrast).then((p.i, p.j).cmp(&(q.i, q.j))));
+    }
+
+    fn judge(
+        &self,
+        rows: Range<usize>,
+        differences: &Range<usize>,
+        least: f32,
+        work: &mut Work,
+        out: &mut Vec<Pair>,
+    ) {
+        match self.slices {
+            None => {
+                for i in rows {
+                    work.found.clear();
+                    row_supports(&self.bits, self.words, i, &mut work.found);
+                    let pairs = work.found.iter().map(|&(j, support)| (i as u32, j, support));
+                    self.keep(0, least, pairs, out);
+                }
+            }
+            Some(slices) => {
+                self.sort_into_slices(rows, differences, slices, work);
+                let graph = self.n * self.words;
+                let mut pairs = &work.by_slice[..];
+                for (slice, &(_, end)) in work.found.iter().enumerate() {
+                    let (these, rest) = pairs.split_at(pairs.len() - (work.by_slice.len() - end as usize));
+                    pairs = rest;
+                    work.supports.clear();
+                    pair_supports(
+                        &self.bits[slice * graph..(slice + 1) * graph],
+                        self.words,
+                        these,
+                        &mut work.supports,
+                    );
+                    let supported =
+                        these.iter().zip(&work.supports).map(|(&(i, j), &support)| (i, j, support));
+                    self.keep(slice, least, supported, out);
+                }
+            }
+        }
+    }
+
+    /// Puts the pairs into `work.by_slice`, slice after slice, and where each slice ends into `work.found`.
+    fn sort_into_slices(
+        &self,
+        rows: Range<usize>,
+        differences: &Range<usize>,
+        slices: usize,
+        work: &mut Work,
+    ) {
+        let span = 64 * self.words;
+        let pairs = || {
+            rows.clone().flat_map(|i| {
+                let other = move |d: usize| if i + d < self.n { i + d } else { i + d - self.n };
+                differences.clone().filter(move |&d| 2 * d != self.n || i < d).map(move |d| (i, other(d)))
+            })
+        };
+        // The middle of its span; a pair that meets too many slices does not know its scale.
+        work.slice_of.clear();
+        work.slice_of.extend(pairs().map(|(i, j)| {
+            let (first, more) = (self.first[i * span + j], self.more[i * span + j]);
+            if more <= LONGEST_SPAN && first != NOWHERE { first + more / 2 } else { NOWHERE }
+        }));
+        let mut starts = [0_u32; 257];
+        for &slice in &work.slice_of {
+            starts[usize::from(slice) + 1] += 1;
+        }
+        for slice in 0..256 {
+            starts[slice + 1] += starts[slice];
+        }
+        work.by_slice.clear();
+        work.by_slice.resize(starts[slices] as usize, (0, 0));
+        for ((i, j), &slice) in pairs().zip(&work.slice_of) {
+            if slice != NOWHERE {
+                let at = &mut starts[usize::from(slice)];
+                work.by_slice[*at as usize] = (i as u32, j as u32);
+                *at += 1;
+            }
+        }
+        // Each start has moved on to the end of its slice.
+        work.found.clear();
+        work.found.extend(starts[..slices].iter().map(|&end| (0, end)));
+    }
+
+    /// Appends the pairs that stand out.
+    fn keep(
+        &self,
+        slice: usize,
+        least: f32,
+        pairs: impl Iterator<Item = (u32, u32, u32)>,
+        out: &mut Vec<Pair>,
+    ) {
+        let degrees = &self.degrees[slice * self.n..(slice + 1) * self.n];
+        let (per_match, cap) = (1.0 / self.n as f32, self.n as f32 / 16.0);
+        let least_sq = least.max(0.0) * least.max(0.0);
+        for (i, j, support) in pairs {
+            // With many right matches everything is expected; then chance is not the measure.
+            let expected = (degrees[i as usize] as f32 * degrees[j as usize] as f32 * per_match).min(cap);
+            let (excess, variance) = (support as f32 - expected, expected + 0.25);
+            if (excess > 0.0 && excess * excess >= least_sq * variance) || least == f32::NEG_INFINITY {
+                let contrast = excess / variance.sqrt();
+                out.push(Pair { i, j, slice: slice as u32, support, expected, contrast });
+            }
+        }
     }
 }
 
-/// From so many matches on, work is shared between threads.
-const PARALLEL_FROM: usize = 2048;
+/// Calls `make` with the number and the content of each part of `size`; in parallel when there are many matches.
+fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(usize, &mut [T]) + Sync) {
+    let each = |(k, part): (usize, &mut [T])| make(k, part);
+    if n < PARALLEL_FROM {
+        all.chunks_exact_mut(size).enumerate().for_each(each);
+    } else {
+        all.par_chunks_exact_mut(size).enumerate().for_each(each);
+    }
+}
 
 /// Slices that cover the scales which the pairs of the subset suggest.
 fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
-    // Log ratios and target distances of a few hundred pairs far apart in the order.
+    // Log ratios and target distances of a few hundred pairs.
     let n = subset.len();
-    let mut ratios = Vec::new();
-    let mut distances = Vec::new();
+    let (mut ratios, mut distances) = (Vec::new(), Vec::new());
     for k in 0..n.min(256) {
-        let (i, j) = (k, (k + n / 2) % n);
-        let (source_sq, target_sq) = crate::kernel::squared_distances(&subset.points, i, j);
-        let log_ratio = crate::kernel::log_ratio::half_log_ratio(source_sq, target_sq);
+        let (source_sq, target_sq) = squared_distances(&subset.points, k, (k + n / 2) % n);
+        let log_ratio = half_log_ratio(source_sq, target_sq);
         if log_ratio.is_finite() {
             ratios.push(log_ratio);
             distances.push(target_sq.sqrt());

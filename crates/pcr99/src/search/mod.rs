@@ -37,7 +37,7 @@ use self::{
     subset::{Order, Subset},
 };
 use crate::{
-    Correspondences, Counters, Error, Registration, Scale, Seconds, Status, StopReason,
+    Correspondences, Counters, Error, Registration, Scale, Seconds, StopReason,
     evidence::{Background, Evidence, Judge, SIGNIFICANT},
     kernel::{Soa, consensus::Affine},
     least_squares,
@@ -198,7 +198,8 @@ impl Solver {
             }
         }
         let half = size / 2;
-        let chunk = if known.is_some() { half } else { (1 << 15) / size + 1 };
+        // With an unknown scale a few pairs first, then more and more.
+        let mut chunk = if known.is_some() { half } else { 512 / size + 1 };
         let mut from = 1;
         while from <= half {
             let differences = from..(from + chunk).min(half + 1);
@@ -215,6 +216,7 @@ impl Solver {
             }
             searched.counters.pairs += self.edges.pairs_at(&differences);
             from = differences.end;
+            chunk = (2 * chunk).min((1 << 16) / size + 1);
             self.promote(problem, &local, size, searched);
             if searched.is_confident(n, size, params.miss_probability()) {
                 return Some(StopReason::Confident);
