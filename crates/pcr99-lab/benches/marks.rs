@@ -2,7 +2,7 @@
 //! `cargo bench -p pcr99-lab --features bunny --bench marks`.
 //!
 //! `SEEDS=500` changes the number of problems (100), `RATIOS=0.98,0.99` the outlier ratios, `POINTS=10000` the number of matches,
-//! `PAPER=0` leaves out the published method.
+//! `SCALE=known` the scale mode; `PAPER=0` leaves out the published method, `THRESHOLD=0` the threshold.
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
 use cpu_time::ProcessTime;
@@ -66,6 +66,9 @@ fn main() {
     for (name, scale, choice) in
         [("known", Scale::one(), ScaleChoice::Fixed(1.0)), ("unknown", Scale::Unknown, ScaleChoice::Random)]
     {
+        if !setting("SCALE", name.to_owned()).eq(name) {
+            continue;
+        }
         let mut solver = Solver::new();
         let mut paper_solver = paper::Solver::new();
         for ratio in ratios.split(',').map(|r| r.parse::<f64>().expect("a ratio")) {

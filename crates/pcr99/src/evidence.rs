@@ -23,7 +23,7 @@ use crate::{
 pub struct Evidence {
     /// log₁₀ of the number of false alarms: −3 says that chance alone would give this once in a thousand such problems.
     pub log10_nfa: f64,
-    /// The inliers, those within `3δ` of each other counted once.
+    /// The inliers, those within `3δ` of each other counted once; counting stops at 100.
     pub effective_inliers: usize,
 }
 
@@ -75,11 +75,6 @@ impl Background {
         let kept = Moments::of(points, near);
         if kept.count < 4.0 { first } else { kept.background(finest) }
     }
-
-    /// `ln α` from `ln e`.
-    fn log_chance(&self, log_residual: f64, log_axes: [f64; 3]) -> f64 {
-        log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum()
-    }
 }
 
 /// Count, sums and sums of products of targets.
@@ -124,58 +119,75 @@ impl Moments {
     }
 }
 
-/// Computes evidence; keeps its tables and buffers.
+/// Computes evidence; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
-    /// `ln i`.
-    logs: Vec<f64>,
     sorted: Vec<f64>,
     ones: Vec<f64>,
     near: Near,
 }
 
+/// Up to so many inliers every one is a threshold to try; of more, a grid of thresholds.
+const EACH: usize = 64;
+/// Thresholds in the grid.
+const GRID: usize = 32;
+
 impl Judge {
-    /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, and how
-    /// many inliers the best threshold takes.
+    /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, all at
+    /// most `delta_sq`.
     pub(crate) fn log10_nfa(
         &mut self,
         inliers_sq: &[f64],
+        delta_sq: f64,
         n: usize,
         background: &Background,
-    ) -> (f64, usize) {
+    ) -> f64 {
         let inliers = inliers_sq.len();
         if n < 4 || inliers < 4 {
-            return (0.0, inliers);
-        }
-        for i in self.logs.len()..=n {
-            self.logs.push(libm::log(i.max(1) as f64));
+            return 0.0;
         }
         let finest_sq = background.finest * background.finest;
-        self.sorted.clear();
-        self.sorted.extend(inliers_sq.iter().map(|sq| sq.max(finest_sq)));
-        self.sorted.sort_unstable_by(f64::total_cmp);
-        // ln e = ½ ln(e²/1).
-        self.ones.resize(inliers, 1.0);
-        half_log_ratios(&self.ones, &mut self.sorted);
         let log_axes = background.half_axes.map(libm::log);
-
-        let logs = &self.logs;
-        let constant = logs[n - 3];
-        let mut choose_n = 0.0; // ln C(n, k)
-        let (mut best, mut best_k) = (0.0, inliers);
-        for (k, &log_residual) in (1..).zip(&self.sorted) {
-            choose_n += logs[n + 1 - k] - logs[k];
-            if k < 4 {
-                continue;
+        let chance =
+            |log_residual: f64| log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum::<f64>();
+        let log_nfa = |k: usize, choose_n: f64, log_residual: f64| {
+            let triples = (k * (k - 1) * (k - 2)) as f64 / 6.0;
+            libm::log((n - 3) as f64 * triples) + choose_n + (k - 3) as f64 * chance(log_residual)
+        };
+        let mut best: f64 = 0.0;
+        if inliers <= EACH {
+            self.sorted.clear();
+            self.sorted.extend(inliers_sq.iter().map(|sq| sq.max(finest_sq)));
+            self.sorted.sort_unstable_by(f64::total_cmp);
+            // ln e = ½ ln(e²/1).
+            self.ones.resize(EACH, 1.0);
+            half_log_ratios(&self.ones[..inliers], &mut self.sorted);
+            let mut choose_n = 0.0; // ln C(n, k)
+            for (k, &log_residual) in (1..).zip(&self.sorted) {
+                choose_n += libm::log((n + 1 - k) as f64 / k as f64);
+                if k >= 4 {
+                    best = best.min(log_nfa(k, choose_n, log_residual));
+                }
             }
-            let choose_k = logs[k] + logs[k - 1] + logs[k - 2] - logs[6]; // ln C(k, 3)
-            let chance = background.log_chance(log_residual, log_axes);
-            let log_nfa = constant + choose_n + choose_k + (k - 3) as f64 * chance;
-            if log_nfa < best {
-                (best, best_k) = (log_nfa, k);
+        } else {
+            // Every residual taken for the next threshold above it: never more evidence than there is.
+            let mut counts = [0_usize; GRID + 1];
+            let per_step = GRID as f64 / delta_sq.sqrt();
+            for sq in inliers_sq {
+                counts[((sq.sqrt() * per_step) as usize).min(GRID - 1)] += 1;
+            }
+            let all = libm::lgamma(n as f64 + 1.0);
+            let mut k = 0;
+            for (step, count) in counts.iter().enumerate().take(GRID) {
+                k += count;
+                if k >= 4 && *count > 0 {
+                    let choose_n = all - libm::lgamma(k as f64 + 1.0) - libm::lgamma((n - k) as f64 + 1.0);
+                    let residual = ((step + 1) as f64 / per_step).max(background.finest);
+                    best = best.min(log_nfa(k, choose_n, libm::log(residual)));
+                }
             }
         }
-        (best * std::f64::consts::LOG10_E, best_k)
+        best * std::f64::consts::LOG10_E
     }
 
     /// The inliers, counting those once that are within `radius` of one already counted.
@@ -183,10 +195,16 @@ impl Judge {
         self.near.clear();
         for &i in inliers {
             self.near.insert_unless_near(points.target(i as usize), radius);
+            if self.near.len() == MOST_EFFECTIVE {
+                break;
+            }
         }
         self.near.len()
     }
 }
+
+/// More are as good as any number.
+const MOST_EFFECTIVE: usize = 100;
 
 /// Points far from each other.
 #[derive(Debug, Default)]

@@ -173,6 +173,7 @@ mod avx2 {
     use super::{Columns, HALF_LN_2, SERIES, Slicing};
 
     /// Squared distances between match `i` and the eight from `at` on.
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn squares(columns: &[Vec<f32>; 3], i: usize, at: usize) -> __m256 {
         let [x, y, z] = columns.each_ref().map(|column| {
@@ -240,12 +241,14 @@ mod avx2 {
     }
 
     /// Eight numbers from 0 to 255 as bytes.
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn bytes(lanes: __m256i) -> [u8; 8] {
         let words = _mm_packus_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
         _mm_cvtsi128_si64(_mm_packus_epi16(words, words)).to_le_bytes()
     }
 
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn half_log_ratio(a: __m256, b: __m256) -> __m256 {
         let (a, b) = (_mm256_castps_si256(a), _mm256_castps_si256(b));
@@ -283,6 +286,7 @@ mod avx2 {
         }
     }
 
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn load(bytes: &[u8; 32]) -> __m256i {
         // SAFETY: reads the 32 bytes of the array, which need no alignment.
@@ -329,7 +333,12 @@ compiled_twice! {
 #[inline(always)]
 fn pair_supports_lanes(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut Vec<u32>) {
     let row = |i: u32| &bits[i as usize * words..(i as usize + 1) * words];
-    out.extend(pairs.iter().map(|&(i, j)| common_lanes(row(i), row(j))));
+    let start = out.len();
+    out.resize(start + pairs.len(), 0);
+    // A plain loop: an iterator given to `extend` would be compiled without the features of this function.
+    for (&(i, j), out) in pairs.iter().zip(&mut out[start..]) {
+        *out = common_lanes(row(i), row(j));
+    }
 }
 
 #[cfg(test)]

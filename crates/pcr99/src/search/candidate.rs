@@ -3,7 +3,7 @@
 use crate::{
     Similarity,
     evidence::{Background, Judge},
-    kernel::{Soa, consensus::Affine, residuals::squared_residuals},
+    kernel::{Soa, consensus::Affine, edges::common, residuals::squared_residuals},
     least_squares,
 };
 
@@ -13,6 +13,8 @@ pub(super) struct Candidate {
     pub(super) model: Similarity,
     /// Those within the threshold, ascending.
     pub(super) inliers: Vec<u32>,
+    /// The same, one bit each.
+    mask: Vec<u64>,
     pub(super) log10_nfa: f64,
 }
 
@@ -22,9 +24,14 @@ impl Candidate {
         (self.log10_nfa, other.inliers.len()) < (other.log10_nfa, self.inliers.len())
     }
 
+    /// Whether match `i` is among its inliers.
+    pub(super) fn explains(&self, i: u32) -> bool {
+        self.mask[i as usize / 64] >> (i % 64) & 1 == 1
+    }
+
     /// Whether two candidates explain for the most part the same matches.
     fn is_like(&self, other: &Self) -> bool {
-        let shared = self.inliers.iter().filter(|i| other.inliers.binary_search(i).is_ok()).count();
+        let shared = common(&self.mask, &other.mask) as usize;
         2 * shared > self.inliers.len().min(other.inliers.len())
     }
 }
@@ -84,17 +91,25 @@ impl Refiner {
         }
         self.inlier_residuals.clear();
         self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
-        let (log10_nfa, _) = judge.log10_nfa(&self.inlier_residuals, points.len(), &known.background);
-        Some(Candidate { model, inliers: self.inliers.clone(), log10_nfa })
+        let delta_sq = known.delta * known.delta;
+        let log10_nfa = judge.log10_nfa(&self.inlier_residuals, delta_sq, points.len(), &known.background);
+        let mut mask = vec![0; points.len().div_ceil(64)];
+        self.inliers.iter().for_each(|&i| mask[i as usize / 64] |= 1 << (i % 64));
+        Some(Candidate { model, inliers: self.inliers.clone(), mask, log10_nfa })
     }
 
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {
         self.residuals.resize(points.len(), 0.0);
         squared_residuals(points, &Affine::from(model), &mut self.residuals);
-        self.inliers.clear();
+        // Without a branch: half of them may be inside, in no order that a processor could guess.
         let delta_sq = delta * delta;
-        let inside = self.residuals.iter().zip(0..).filter(|(sq, _)| **sq <= delta_sq);
-        self.inliers.extend(inside.map(|(_, i)| i));
+        self.inliers.resize(points.len(), 0);
+        let mut count = 0;
+        for (i, &sq) in (0..).zip(&self.residuals) {
+            self.inliers[count] = i;
+            count += usize::from(sq <= delta_sq);
+        }
+        self.inliers.truncate(count);
     }
 }
 

@@ -57,6 +57,13 @@ pub(super) struct Pair {
     pub(super) contrast: f32,
 }
 
+impl Pair {
+    /// The most contrasting first; ties by position.
+    pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
+        other.contrast.total_cmp(&self.contrast).then((self.i, self.j).cmp(&(other.i, other.j)))
+    }
+}
+
 /// Buffers for one thread.
 #[derive(Debug, Default)]
 struct Work {
@@ -77,10 +84,11 @@ impl Edges {
     pub(super) fn build_known(&mut self, subset: &Subset, tau: f64) {
         self.reset(subset.len(), None);
         let tau_sq = (tau * tau) as f32;
-        for_each_part(&mut self.bits, self.words, self.n, |i, row| {
+        let used = self.n * self.words;
+        for_each_part(&mut self.bits[..used], self.words, self.n, |i, row| {
             consistent_row(&subset.columns, i, tau_sq, row)
         });
-        mirror(&mut self.bits, self.words);
+        mirror(&mut self.bits[..used], self.words);
         self.count_degrees();
     }
 
@@ -89,25 +97,18 @@ impl Edges {
         let slicing = slicing(subset, tau, range);
         self.reset(subset.len(), Some(usize::from(slicing.count)));
         let (n, words) = (self.n, self.words);
-        let span = 64 * words;
+        let (span, used) = (64 * words, n * words * usize::from(slicing.count));
+        let (first, more) = (&mut self.first[..n * span], &mut self.more[..n * span]);
         let spans = |(i, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
             slice_spans(&subset.columns, i, slicing, first, more);
         };
         if n < PARALLEL_FROM {
-            self.first
-                .chunks_exact_mut(span)
-                .zip(self.more.chunks_exact_mut(span))
-                .enumerate()
-                .for_each(spans);
+            first.chunks_exact_mut(span).zip(more.chunks_exact_mut(span)).enumerate().for_each(spans);
         } else {
-            self.first
-                .par_chunks_exact_mut(span)
-                .zip(self.more.par_chunks_exact_mut(span))
-                .enumerate()
-                .for_each(spans);
+            first.par_chunks_exact_mut(span).zip(more.par_chunks_exact_mut(span)).enumerate().for_each(spans);
         }
         let (first, more) = (&self.first, &self.more);
-        for_each_part(&mut self.bits, n * words, n, |slice, rows| {
+        for_each_part(&mut self.bits[..used], n * words, n, |slice, rows| {
             for (i, row) in rows.chunks_exact_mut(words).enumerate() {
                 let span = i * span..(i + 1) * span;
                 slice_row(&first[span.clone()], &more[span], slice as u8, row);
@@ -119,16 +120,17 @@ impl Edges {
     fn reset(&mut self, n: usize, slices: Option<usize>) {
         (self.n, self.words, self.slices) = (n, n.div_ceil(64), slices);
         let rows = n * slices.unwrap_or(1);
-        self.bits.resize(rows * self.words, 0);
-        self.degrees.resize(rows, 0);
         let spans = if slices.is_some() { n * 64 * self.words } else { 0 };
-        self.first.resize(spans, NOWHERE);
-        self.more.resize(spans, 0);
+        // Everything is written before it is read: no need to clear, nor to give back what larger subsets needed.
+        grow(&mut self.bits, rows * self.words);
+        grow(&mut self.degrees, rows);
+        grow(&mut self.first, spans);
+        grow(&mut self.more, spans);
     }
 
     fn count_degrees(&mut self) {
-        let (bits, words) = (&self.bits, self.words);
-        for_each_part(&mut self.degrees, self.n, self.n, |slice, degrees| {
+        let (bits, words, used) = (&self.bits, self.words, self.n * self.slices.unwrap_or(1));
+        for_each_part(&mut self.degrees[..used], self.n, self.n, |slice, degrees| {
             let rows = bits[slice * degrees.len() * words..].chunks_exact(words);
             for (degree, row) in degrees.iter_mut().zip(rows) {
                 *degree = common(row, row);
@@ -151,7 +153,7 @@ impl Edges {
     }
 
     /// Judges the pairs `(i, i + d)`, going round, for all `d` in `differences` (at most half the number of matches), and returns
-    /// those with a contrast of at least `least`, the highest first. Positions are in random order, so each difference is a
+    /// those with a contrast of at least `least`, in any order. Positions are in random order, so each difference is a
     /// random sample of the pairs; all differences together are all pairs. With a known scale, all pairs are judged at once.
     pub(super) fn supported_pairs(&mut self, differences: Range<usize>, least: f32, out: &mut Vec<Pair>) {
         out.clear();
@@ -176,8 +178,6 @@ impl Edges {
             out.extend(chunks.into_iter().flatten());
         }
         self.work = work;
-        // Nothing depends on the order in which they were found.
-        out.sort_unstable_by(|p, q| q.contrast.total_cmp(&p.contrast).then((p.i, p.j).cmp(&(q.i, q.j))));
     }
 
     fn judge(
@@ -227,33 +227,46 @@ impl Edges {
         slices: usize,
         work: &mut Work,
     ) {
-        let span = 64 * self.words;
-        let pairs = || {
-            rows.clone().flat_map(|i| {
-                let other = move |d: usize| if i + d < self.n { i + d } else { i + d - self.n };
-                differences.clone().filter(move |&d| 2 * d != self.n || i < d).map(move |d| (i, other(d)))
-            })
+        let (n, span) = (self.n, 64 * self.words);
+        // The columns of row `i`, going round: up to the end, and from the start on.
+        let columns = |i: usize| {
+            let last = if 2 * (differences.end - 1) == n && i >= n / 2 {
+                differences.end - 1
+            } else {
+                differences.end
+            };
+            let (from, to) = (i + differences.start.min(last), i + last);
+            [from.min(n)..to.min(n), from.max(n) - n..to.max(n) - n]
         };
-        // The middle of its span; a pair that meets too many slices does not know its scale.
-        work.slice_of.clear();
-        work.slice_of.extend(pairs().map(|(i, j)| {
-            let (first, more) = (self.first[i * span + j], self.more[i * span + j]);
-            if more <= LONGEST_SPAN && first != NOWHERE { first + more / 2 } else { NOWHERE }
-        }));
         let mut starts = [0_u32; 257];
-        for &slice in &work.slice_of {
-            starts[usize::from(slice) + 1] += 1;
+        work.slice_of.clear();
+        for i in rows.clone() {
+            for columns in columns(i) {
+                let at = i * span + columns.start..i * span + columns.end;
+                for (&first, &more) in self.first[at.clone()].iter().zip(&self.more[at]) {
+                    // The middle of its span; a pair that meets too many slices does not know its scale.
+                    let slice =
+                        if more <= LONGEST_SPAN && first != NOWHERE { first + more / 2 } else { NOWHERE };
+                    work.slice_of.push(slice);
+                    starts[usize::from(slice) + 1] += 1;
+                }
+            }
         }
         for slice in 0..256 {
             starts[slice + 1] += starts[slice];
         }
         work.by_slice.clear();
         work.by_slice.resize(starts[slices] as usize, (0, 0));
-        for ((i, j), &slice) in pairs().zip(&work.slice_of) {
-            if slice != NOWHERE {
-                let at = &mut starts[usize::from(slice)];
-                work.by_slice[*at as usize] = (i as u32, j as u32);
-                *at += 1;
+        let mut slice_of = work.slice_of.iter();
+        for i in rows {
+            for columns in columns(i) {
+                for (j, &slice) in columns.zip(&mut slice_of) {
+                    if slice != NOWHERE {
+                        let at = &mut starts[usize::from(slice)];
+                        work.by_slice[*at as usize] = (i as u32, j as u32);
+                        *at += 1;
+                    }
+                }
             }
         }
         // Each start has moved on to the end of its slice.
@@ -281,6 +294,12 @@ impl Edges {
                 out.push(Pair { i, j, slice: slice as u32, support, expected, contrast });
             }
         }
+    }
+}
+
+fn grow<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) {
+    if buffer.len() < len {
+        buffer.resize(len, T::default());
     }
 }
 

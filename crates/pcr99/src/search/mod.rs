@@ -79,6 +79,8 @@ const SURELY_ENOUGH: f64 = 26.0;
 const RECOGNISED: f64 = 0.6;
 /// Pairs that are tried for runners-up once the best is settled.
 const RUNNERS_UP: usize = 32;
+/// Pairs that are tried before all are sorted.
+const FIRST_PAIRS: usize = 3;
 
 /// A problem in our own units.
 struct Problem<'a> {
@@ -225,7 +227,8 @@ impl Solver {
         None
     }
 
-    /// Grows, fits and judges the pairs, as long as they could lead to a larger consensus than the best.
+    /// Grows, fits and judges the pairs, the most contrasting first, as long as they could lead to a larger consensus than the
+    /// best; then a few more for runners-up.
     fn examine(
         &mut self,
         problem: &Problem<'_>,
@@ -234,8 +237,19 @@ impl Solver {
         searched: &mut Searched,
         stop: StopCheck<'_>,
     ) -> Option<StopReason> {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        // Where right matches abound, the first few pairs settle it: no need to sort them all.
+        for _ in 0..FIRST_PAIRS {
+            if significant(local).is_some() {
+                break;
+            }
+            let Some(first) = (0..pairs.len()).min_by(|&k, &l| pairs[k].order(&pairs[l])) else { break };
+            let pair = pairs.swap_remove(first);
+            self.try_pair(problem, &pair, least_clique, local, searched);
+        }
+        pairs.retain(|pair| is_of_interest(pair, local));
+        pairs.sort_unstable_by(Pair::order);
         let mut runners_up = RUNNERS_UP;
-        let pairs = std::mem::take(&mut self.pairs);
         let mut ended = None;
         for (k, pair) in pairs.iter().enumerate() {
             if k % 64 == 0
@@ -244,50 +258,48 @@ impl Solver {
                 ended = Some(request.into());
                 break;
             }
-            let explained = |i: u32, candidate: &Candidate| candidate.inliers.binary_search(&i).is_ok();
-            if local
-                .all()
-                .iter()
-                .any(|c| c.log10_nfa <= SIGNIFICANT && explained(pair.i, c) && explained(pair.j, c))
-            {
+            if !is_of_interest(pair, local) {
                 continue;
             }
             let mut least = least_clique;
-            if let Some(best) = local.first().filter(|best| best.log10_nfa <= SIGNIFICANT) {
-                // One more than the best would give each of its pairs so many common neighbours, and those by chance.
-                let wanted = 0.9 * (best.inliers.len() as f32 - 1.0) + pair.expected - pair.expected.sqrt();
-                if (pair.support as f32) < wanted {
-                    if runners_up == 0 {
-                        break;
-                    }
-                    runners_up -= 1;
-                } else {
+            if let Some(best) = significant(local) {
+                if could_be_larger(pair, best) {
                     least = least.max((best.inliers.len() * 6 / 10).min(9));
+                } else if runners_up == 0 {
+                    break;
+                } else {
+                    runners_up -= 1;
                 }
             }
-            if !self.clique.grow(&self.edges, pair, least) {
-                continue;
-            }
-            let Some(model) =
-                least_squares::fit(&self.subset.points, &self.clique.members, problem.model.known_scale)
-                    .filter(|model| problem.model.allows(model))
-            else {
-                continue;
-            };
-            searched.counters.hypotheses += 1;
-            // Worth a closer look only with more than it was made from by accident.
-            if self.subset.coarse.may_exceed(
-                &Affine::from(&model),
-                problem.model.delta,
-                least_clique.min(4) - 1,
-            ) && let Some(found) =
-                self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)
-            {
-                local.insert(found);
-            }
+            self.try_pair(problem, pair, least, local, searched);
         }
         self.pairs = pairs;
         ended
+    }
+
+    /// From a pair to a candidate, if there is one in it.
+    fn try_pair(
+        &mut self,
+        problem: &Problem<'_>,
+        pair: &Pair,
+        least: usize,
+        local: &mut Best,
+        searched: &mut Searched,
+    ) -> Option<()> {
+        if !self.clique.grow(&self.edges, pair, least) {
+            return None;
+        }
+        let known_scale = problem.model.known_scale;
+        let model = least_squares::fit(&self.subset.points, &self.clique.members, known_scale)?;
+        if !problem.model.allows(&model) {
+            return None;
+        }
+        searched.counters.hypotheses += 1;
+        // Worth a closer look only when it explains what it was made from.
+        if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, least.min(4) - 1) {
+            local.insert(self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)?);
+        }
+        Some(())
     }
 
     /// Brings the candidates of a subset to all matches.
@@ -349,6 +361,26 @@ impl Solver {
     }
 }
 
+/// The best candidate, when it is significant.
+fn significant(best: &Best) -> Option<&Candidate> {
+    best.first().filter(|best| best.log10_nfa <= SIGNIFICANT)
+}
+
+/// One more than `best` would give each of its pairs so many common neighbours, and those by chance.
+fn could_be_larger(pair: &Pair, best: &Candidate) -> bool {
+    pair.support as f32 >= 0.9 * (best.inliers.len() as f32 - 1.0) + pair.expected - pair.expected.sqrt()
+}
+
+/// Whether a pair can lead to something new: a larger consensus, or one of other matches.
+fn is_of_interest(pair: &Pair, local: &Best) -> bool {
+    let explained = |c: &Candidate| c.log10_nfa <= SIGNIFICANT && c.explains(pair.i) && c.explains(pair.j);
+    if local.all().iter().any(explained) {
+        return false;
+    }
+    significant(local)
+        .is_none_or(|best| could_be_larger(pair, best) || !(best.explains(pair.i) || best.explains(pair.j)))
+}
+
 /// What has been found so far.
 struct Searched {
     best: Best,
@@ -359,7 +391,7 @@ struct Searched {
 impl Searched {
     /// The share of right matches if the best significant consensus had one more.
     fn share_to_beat(&self, n: usize) -> Option<f64> {
-        let best = self.best.first().filter(|best| best.log10_nfa <= SIGNIFICANT)?;
+        let best = significant(&self.best)?;
         Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
     }
 
