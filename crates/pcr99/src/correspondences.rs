@@ -1,11 +1,16 @@
-//! Two point lists → [`Correspondences`]: same length, at least three, finite, not on a line; centred and in
-//! units in which they fill the cube `[−1, 1]³`.
+//! Two point lists → [`Correspondences`]: same length, at least three, finite, not on a line; centred and in units of their own.
 //!
 //! Centring keeps the precision of large coordinates (UTM has offsets of 10⁷). The unit is a power of two, so that
-//! going to it and back is exact, and squares neither overflow nor vanish whatever the user's unit is.
+//! going to it and back is exact, and squares neither overflow nor vanish whatever the user's unit is. Both follow the bulk
+//! of the points, not the box around them: one wrong match at 10³⁸ must not round the others away.
 
 use crate::{
-    Error, Positive, Scale, Similarity, error::Side, kernel::Soa, least_squares, similarity::rotate,
+    Error, Positive, Scale, Similarity,
+    error::Side,
+    kernel::Soa,
+    least_squares,
+    random::Random,
+    similarity::{cross, dot, minus, rotate},
 };
 
 /// Matches between a source and a target: row `i` of one belongs to row `i` of the other. Checked when made.
@@ -29,8 +34,8 @@ impl Correspondences {
     /// Checks and takes in the matches `source[i]` ↔ `target[i]`.
     ///
     /// # Errors
-    /// When the lengths differ, there are fewer than three, a coordinate is not finite, or all points of one side are
-    /// equal or on one line.
+    /// When the lengths differ, there are fewer than three, a coordinate is not finite, all points of one side are
+    /// equal or on one line, or the sizes of the two sides are so extreme that no number holds the scale between them.
     pub fn new(source: &[[f64; 3]], target: &[[f64; 3]]) -> Result<Self, Error> {
         if source.len() != target.len() {
             return Err(Error::UnequalLengths { source_points: source.len(), target_points: target.len() });
@@ -40,6 +45,7 @@ impl Correspondences {
         }
         let (source_frame, a) = Frame::of(source, Side::Source)?;
         let (target_frame, b) = Frame::of(target, Side::Target)?;
+        Frame::check_room(&source_frame, &target_frame)?;
         Ok(Self { points: Soa { a, b }, source: source_frame, target: target_frame })
     }
 
@@ -127,36 +133,70 @@ impl Correspondences {
 struct Frame {
     center: [f64; 3],
     unit: f64,
-    /// How far rounding of the caller's coordinates may have moved a point, in our units.
+    /// How far rounding of the caller's coordinates may have moved a point of the bulk, in our units.
     rounding: f64,
 }
 
+/// Coordinates reach at most this far. What is farther off than that, in units of the bulk, is put here: products of four
+/// such numbers are finite, and as a match it is wrong in either place.
+const FARTHEST: f64 = 1.6e60; // about 2²⁰⁰
+/// Of more points than this, a random sample says where the bulk is.
+const SAMPLE: usize = 1 << 16;
+
 impl Frame {
-    /// The middle and the size of the bounding box: unlike a mean, independent of the order of the points to the bit.
+    /// Centre: the lower median on each axis. Unit: the extent of the points, or four times that of the nearer half of them when
+    /// some are much farther away. Both are independent of the order of the points to the bit, up to `SAMPLE` points.
     fn of(points: &[[f64; 3]], side: Side) -> Result<(Self, [Vec<f64>; 3]), Error> {
         if let Some(index) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
             return Err(Error::NotFinite { side, index });
         }
-        let corner = |pick: fn(f64, f64) -> f64| {
-            points[1..].iter().fold(points[0], |c, p| std::array::from_fn(|axis| pick(c[axis], p[axis])))
+        let sampled;
+        let sample = if points.len() <= SAMPLE {
+            points
+        } else {
+            let mut random = Random::new(0);
+            sampled = (0..SAMPLE).map(|_| points[random.below(points.len())]).collect::<Vec<_>>();
+            &sampled
         };
-        let (low, high) = (corner(f64::min), corner(f64::max));
-        let center = std::array::from_fn(|axis| 0.5 * low[axis] + 0.5 * high[axis]);
-        let half = (0..3).map(|axis| 0.5 * high[axis] - 0.5 * low[axis]).fold(0.0, f64::max);
-        if half == 0.0 {
+        let center = std::array::from_fn(|axis| lower_median(sample.iter().map(|p| p[axis])).unwrap_or(0.0));
+        let distance = |p: &[f64; 3]| {
+            (0..3).fold(0.0, |m: f64, axis| m.max((p[axis] - center[axis]).abs())).min(f64::MAX)
+        };
+        let reach = points.iter().map(distance).fold(0.0, f64::max);
+        if reach == 0.0 {
             return Err(Error::AllEqual { side });
         }
-        let unit = power_of_two_at_least(half);
-        let largest = low.iter().chain(&high).fold(0.0, |m: f64, x| m.max(x.abs()));
-        let frame = Self { center, unit, rounding: 4.0 * f64::EPSILON * (largest / unit).max(1.0) };
-        let inward = |axis: usize| points.iter().map(|p| (p[axis] - center[axis]) / frame.unit).collect();
+        // Copies of the centre do not say how large the rest is.
+        let bulk = lower_median(sample.iter().map(distance).filter(|&d| d > 0.0));
+        let unit = power_of_two_at_least(bulk.map_or(reach, |bulk| reach.min(4.0 * bulk)));
+        let offset = center.iter().fold(0.0, |m: f64, x| m.max(x.abs())) / unit;
+        let frame = Self { center, unit, rounding: 4.0 * f64::EPSILON * (offset + 1.0) };
+        // Divided first: a difference of the largest numbers would overflow.
+        let coordinate = |x: f64, center: f64| (x / unit - center / unit).clamp(-FARTHEST, FARTHEST);
+        let inward = |axis: usize| points.iter().map(|p| coordinate(p[axis], center[axis])).collect();
         let columns: [Vec<f64>; 3] = std::array::from_fn(inward);
 
-        if are_collinear(&columns, 1e-9 + frame.rounding) {
+        if are_collinear(&columns, offset) {
             return Err(Error::Collinear { side });
         }
         Ok((frame, columns))
     }
+
+    /// That `s` and `t` between the two frames, and what is computed on the way to them, are finite and not zero.
+    fn check_room(source: &Self, target: &Self) -> Result<(), Error> {
+        let size = |frame: &Self| frame.center.iter().fold(frame.unit, |m, x| m.max(x.abs()));
+        let ratio = target.unit / source.unit;
+        let room = (1e-270..=1e270).contains(&ratio) && size(source).max(size(target)) <= 1e280;
+        let sizes = Error::ExtremeUnits { source_size: size(source), target_size: size(target) };
+        if room { Ok(()) } else { Err(sizes) }
+    }
+}
+
+/// The lower of the two middle numbers; `None` when there are none.
+fn lower_median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    let middle = numbers.len().checked_sub(1)? / 2;
+    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// The smallest power of two that is at least `x`, for positive finite `x`; never subnormal.
@@ -167,32 +207,34 @@ fn power_of_two_at_least(x: f64) -> f64 {
     if below < x && below < f64::MAX / 2.0 { below * 2.0 } else { below }
 }
 
-/// Whether every point is within `tolerance` of one line: that through two points far from each other.
-fn are_collinear(columns: &[Vec<f64>; 3], tolerance: f64) -> bool {
-    let point = |i: usize| [columns[0][i], columns[1][i], columns[2][i]];
-    let minus = |p: [f64; 3], q: [f64; 3]| -> [f64; 3] { std::array::from_fn(|axis| p[axis] - q[axis]) };
-    let norm_sq = |v: [f64; 3]| v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+/// Whether every point is so near one line, that through two points far from each other, that rounding of the caller's
+/// coordinates may have moved it off. `offset` is how far their origin is from ours.
+fn are_collinear(columns: &[Vec<f64>; 3], offset: f64) -> bool {
+    let point = |i: usize| columns.each_ref().map(|column| column[i]);
+    let all = || (0..columns[0].len()).map(point);
+    let distance_sq = |p: [f64; 3], q: [f64; 3]| dot(minus(p, q), minus(p, q));
     let farthest_from = |origin: [f64; 3]| {
-        let all = (0..columns[0].len()).map(point);
-        all.fold(
+        all().fold(
             origin,
             |best, p| {
-                if norm_sq(minus(p, origin)) > norm_sq(minus(best, origin)) { p } else { best }
+                if distance_sq(p, origin) > distance_sq(best, origin) { p } else { best }
             },
         )
     };
-    let first = farthest_from([0.0; 3]);
-    let along = minus(farthest_from(first), first);
-    let length_sq = norm_sq(along);
-    (0..columns[0].len()).map(point).all(|p| {
-        let off = cross(along, minus(p, first));
-        norm_sq(off) <= tolerance * tolerance * length_sq
+    let far = farthest_from([0.0; 3]);
+    let near = farthest_from(far);
+    let along = minus(far, near);
+    let length = dot(along, along).sqrt();
+    let rounding =
+        |p: [f64; 3]| 8.0 * f64::EPSILON * (offset + p.iter().fold(0.0, |m: f64, x| m.max(x.abs())));
+    all().all(|p| {
+        let from_near = minus(p, near);
+        let off = cross(along, from_near);
+        // Where the line passes is known as well as its two points are, the far one in proportion.
+        let share = (dot(from_near, from_near).sqrt() / length).min(1.0);
+        let tolerance = rounding(p) + rounding(near) + share * rounding(far);
+        dot(off, off).sqrt() <= tolerance * length
     })
-}
-
-/// `u × v`.
-pub(crate) fn cross(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
 }
 
 #[cfg(test)]
@@ -220,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_line_is_found_whatever_its_offset_and_unit() {
-        for (offset, unit) in [(0.0, 1.0), (1e7, 1.0), (-3e7, 1e-3), (0.0, 1e-6), (1e6, 1e6), (0.0, 1e-300)] {
+        for (offset, unit) in [(0.0, 1.0), (1e7, 1.0), (-3e7, 1e-3), (0.0, 1e-6), (1e6, 1e6), (0.0, 1e-260)] {
             let line: Vec<[f64; 3]> =
                 (0..20).map(|i| [1.0, 2.0, -0.5].map(|d| offset + unit * d * f64::from(i))).collect();
             let mut bent = line.clone();
@@ -234,12 +276,75 @@ mod tests {
 
     #[test]
     fn extreme_units_are_taken_in() {
-        for unit in [1e-300, 1e-200, 1.0, 1e200, 8e307] {
+        for unit in [1e-300, 1e-200, 1.0, 1e200, 1e279] {
             let scaled = TRIANGLE.map(|p| p.map(|x| x * unit * 0.8));
-            let pairs = Correspondences::new(&scaled, &TRIANGLE).unwrap();
+            let pairs = Correspondences::new(&scaled, &scaled).unwrap();
             let reach = pairs.points().a.iter().flatten().fold(0.0_f64, |m, x| m.max(x.abs()));
-            assert!((0.5..=2.0).contains(&reach), "{unit}: {reach}");
+            assert!((0.5..=1.0).contains(&reach), "{unit}: {reach}");
         }
+    }
+
+    /// Review defect 8: the scale came out infinite, or zero.
+    #[test]
+    fn units_without_a_scale_between_them_are_refused() {
+        let times = |unit: f64| TRIANGLE.map(|p| p.map(|x| x * unit));
+        for (source, target) in [(1e-200, 1e200), (1e200, 1e-200), (8e307, 8e307), (1e-300, 1.0)] {
+            let refused = error(&times(source), &times(target));
+            assert!(matches!(refused, Error::ExtremeUnits { .. }), "{source} {target}: {refused}");
+        }
+        for (source, target) in [(1e-130, 1e130), (1e130, 1e-130), (1e279, 1e20)] {
+            let pairs = Correspondences::new(&times(source), &times(target)).unwrap();
+            let found = pairs.fit(Scale::Unknown, &[0, 1, 2]).unwrap();
+            assert!((found.scale() / (target / source) - 1.0).abs() < 1e-12, "{source} {target}");
+            assert!(found.translation().iter().all(|t| t.is_finite()));
+        }
+    }
+
+    /// Review defect 1: one stray took all the digits.
+    #[test]
+    fn a_stray_neither_makes_a_line_nor_takes_the_digits() {
+        let mut random = Random::new(5);
+        let cube: Vec<[f64; 3]> = (0..100).map(|_| std::array::from_fn(|_| random.uniform())).collect();
+        let whole = Correspondences::new(&cube, &cube).unwrap();
+        for far in [1e3, 1e10, 1e20, 1e38, 1e300, f64::MAX, -1e20] {
+            let mut strayed = cube.clone();
+            strayed[17] = [far; 3];
+            let pairs = Correspondences::new(&strayed, &cube).unwrap();
+            let kept: Vec<usize> = (0..100).filter(|&i| i != 17).collect();
+            let found = pairs.fit(Scale::Unknown, &kept).unwrap();
+            assert!((found.scale() - 1.0).abs() < 1e-14, "{far}: {}", found.scale());
+            assert!(pairs.points().a.iter().flatten().all(|x| (x * x * x * x).is_finite()));
+            let strayed_target = Correspondences::new(&cube, &strayed).unwrap();
+            assert!(strayed_target.target_rounding() <= 2.0 * whole.target_rounding(), "{far}");
+        }
+        // More than half the points in one place: the rest decides on the unit.
+        let mut heaped = cube.clone();
+        heaped[..60].fill([0.5; 3]);
+        heaped[60] = [1e38; 3];
+        let pairs = Correspondences::new(&heaped, &cube).unwrap();
+        assert!(pairs.source.unit <= 4.0, "{}", pairs.source.unit);
+    }
+
+    /// The order of the points is not seen in a single bit.
+    #[test]
+    fn the_frame_does_not_depend_on_the_order() {
+        let mut random = Random::new(6);
+        let cloud: Vec<[f64; 3]> = (0..50).map(|_| std::array::from_fn(|_| random.gaussian())).collect();
+        let mut turned = cloud.clone();
+        turned.reverse();
+        let [one, other] = [&cloud, &turned].map(|cloud| Correspondences::new(cloud, cloud).unwrap().source);
+        assert_eq!((one.center, one.unit), (other.center, other.unit));
+    }
+
+    /// A cloud too large to sort is sampled; the frame is that of the bulk all the same.
+    #[test]
+    fn large_clouds_are_sampled() {
+        let mut random = Random::new(7);
+        let mut cloud: Vec<[f64; 3]> =
+            (0..SAMPLE + 1).map(|_| std::array::from_fn(|_| 1e7 + random.uniform())).collect();
+        cloud[3] = [1e38; 3];
+        let frame = Correspondences::new(&cloud, &cloud).unwrap().source;
+        assert!(frame.unit <= 4.0 && frame.center.iter().all(|x| (x - 1e7).abs() < 1.0), "{frame:?}");
     }
 
     #[test]

@@ -88,6 +88,17 @@ pub enum Error {
         /// Which side.
         side: Side,
     },
+    /// The coordinates are so large, or the two sides so different in size, that no number holds the transform.
+    #[error(
+        "source coordinates of about {source_size:.0e} and target coordinates of about {target_size:.0e}: \
+         no number holds the transform between them; use other units"
+    )]
+    ExtremeUnits {
+        /// About how large the source coordinates are.
+        source_size: f64,
+        /// About how large the target coordinates are.
+        target_size: f64,
+    },
     /// A pair of indices points outside a cloud.
     #[error(
         "index pair {row} (counted from 0) names {side} point {index}, but there are only {points}: indices count from 0"
@@ -114,5 +125,16 @@ pub enum Error {
         needed_mib: u64,
         /// What is allowed.
         budget_mib: u64,
+    },
+    /// The memory is within the budget, but the system does not give it.
+    #[error(
+        "the system does not give the {needed_mib} MiB that {matches} matches need with this method: \
+         thin the matches, or use random sampling"
+    )]
+    OutOfMemory {
+        /// How many matches.
+        matches: usize,
+        /// What they would need.
+        needed_mib: u64,
     },
 }

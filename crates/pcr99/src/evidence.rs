@@ -53,6 +53,16 @@ pub(crate) struct Background {
 }
 
 impl Background {
+    /// Residuals below this are rounding errors of the coordinates.
+    pub(crate) fn finest(&self) -> f64 {
+        self.finest
+    }
+
+    /// The longest half-axis.
+    pub(crate) fn extent(&self) -> f64 {
+        self.half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
+    }
+
     /// From the targets. Far strays would make everything look close: where there are any, they are left out in a second pass.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
         let all = Moments::of(points, |_| true);

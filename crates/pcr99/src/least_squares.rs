@@ -10,7 +10,7 @@ use crate::{
         Soa,
         consensus::{Affine, squared_residual},
     },
-    similarity::rotate,
+    similarity::{rotate, rotation_of},
 };
 
 /// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not fix it: fewer than three, or all
@@ -77,20 +77,17 @@ fn best_rotation(m: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     if gap.is_nan() || gap <= 1e-12 * size {
         return None;
     }
-    let q = vectors.map(|row| row[largest]);
-    let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let [w, x, y, z] = q.map(|c| c / norm);
-    Some([
-        [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z],
-    ])
+    Some(rotation_of(vectors.map(|row| row[largest])))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::test_points, random::Random};
+    use crate::{
+        kernel::test_points,
+        random::Random,
+        similarity::{cross, dot},
+    };
 
     fn squared_error(points: &Soa, inliers: &[u32], model: &Similarity) -> f64 {
         inliers.len() as f64 * rmse(points, inliers, model).unwrap().powi(2)
@@ -118,24 +115,30 @@ mod tests {
         }
     }
 
-    fn rotation_of(q: [f64; 4]) -> [[f64; 3]; 3] {
-        let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let [w, x, y, z] = q.map(|c| c / norm);
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    }
-
     #[test]
     fn mirrored_points_still_give_a_rotation() {
         let mut points = test_points::random(30, 8);
         points.b = points.a.clone();
         points.b[0].iter_mut().for_each(|x| *x = -*x);
         let [x, y, z] = fit(&points, &(0..30).collect::<Vec<_>>(), Some(1.0)).unwrap().rotation();
-        let determinant = crate::correspondences::cross(x, y).iter().zip(z).map(|(n, z)| n * z).sum::<f64>();
+        let determinant = dot(cross(x, y), z);
         assert!((determinant - 1.0).abs() < 1e-12);
+    }
+
+    /// A line in general position: rounding makes no two eigenvalues quite equal, and the rotation about it would be made of that.
+    #[test]
+    fn a_line_is_seen_through_rounding() {
+        let mut random = Random::new(5);
+        for _ in 0..200 {
+            let mut draw = || -> [f64; 3] { std::array::from_fn(|_| random.gaussian()) };
+            let [a_from, a_along, b_from, b_along] = [draw(), draw(), draw(), draw()];
+            let on = |from: [f64; 3], along: [f64; 3]| {
+                let place = |axis: usize| (0..9).map(|i| from[axis] + f64::from(i) * along[axis]).collect();
+                std::array::from_fn(place)
+            };
+            let points = Soa { a: on(a_from, a_along), b: on(b_from, b_along) };
+            assert_eq!(fit(&points, &(0..9).collect::<Vec<_>>(), None), None);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What comes back from a search.
 
+use std::time::Instant;
+
 use crate::{Evidence, Similarity, stop::StopRequest};
 
 /// How far the answer can be trusted.
@@ -84,6 +86,32 @@ pub struct Seconds {
     pub stages: Vec<(&'static str, f64)>,
 }
 
+/// Wall-clock time of one stage after the other.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    start: Instant,
+    lap: Instant,
+    stages: Vec<(&'static str, f64)>,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        let now = Instant::now();
+        Self { start: now, lap: now, stages: Vec::with_capacity(3) }
+    }
+
+    /// Ends a stage.
+    pub(crate) fn lap(&mut self, stage: &'static str) {
+        let now = Instant::now();
+        self.stages.push((stage, now.duration_since(self.lap).as_secs_f64()));
+        self.lap = now;
+    }
+
+    pub(crate) fn stop(self) -> Seconds {
+        Seconds { total: self.start.elapsed().as_secs_f64(), stages: self.stages }
+    }
+}
+
 /// One of several transforms that the matches support.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alternative {
@@ -122,12 +150,7 @@ pub struct Registration {
 
 impl Registration {
     /// Nothing was found.
-    pub(crate) fn nothing(
-        threshold: f64,
-        stopped_because: StopReason,
-        counters: Counters,
-        seconds: f64,
-    ) -> Self {
+    pub(crate) fn nothing(threshold: f64, stopped_because: StopReason, counters: Counters) -> Self {
         Self {
             status: Status::NoSolution,
             target_from_source: None,
@@ -138,7 +161,7 @@ impl Registration {
             candidates: Vec::new(),
             stopped_because,
             counters,
-            seconds: Seconds { total: seconds, stages: Vec::new() },
+            seconds: Seconds::default(),
         }
     }
 

@@ -25,6 +25,20 @@ impl Similarity {
         Self { scale, rotation, translation }
     }
 
+    /// A similarity from its scale `s`, the quaternion `w + x·i + y·j + z·k` of its rotation, and translation `t`. The quaternion
+    /// need not be of length one, but must not be zero.
+    ///
+    /// ```
+    /// use pcr99::Similarity;
+    ///
+    /// let quarter_turn_about_z = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 1.0], [0.0; 3]);
+    /// let moved = quarter_turn_about_z.apply([1.0, 0.0, 0.0]);
+    /// assert!(moved[0].abs() < 1e-15 && (moved[1] - 1.0).abs() < 1e-15);
+    /// ```
+    pub fn from_quaternion(scale: f64, quaternion: [f64; 4], translation: [f64; 3]) -> Self {
+        Self::new(scale, rotation_of(quaternion), translation)
+    }
+
     /// The scale `s`.
     pub const fn scale(&self) -> f64 {
         self.scale
@@ -74,6 +88,32 @@ impl Similarity {
             translation: next.apply(self.translation),
         }
     }
+}
+
+/// The rotation of a quaternion of any length but zero.
+pub(crate) fn rotation_of(quaternion: [f64; 4]) -> [[f64; 3]; 3] {
+    let length = quaternion.iter().map(|c| c * c).sum::<f64>().sqrt();
+    let [w, x, y, z] = quaternion.map(|c| c / length);
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+}
+
+/// `u − v`.
+pub(crate) fn minus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
+    [u[0] - v[0], u[1] - v[1], u[2] - v[2]]
+}
+
+/// `u · v`.
+pub(crate) fn dot(u: [f64; 3], v: [f64; 3]) -> f64 {
+    u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+}
+
+/// `u × v`.
+pub(crate) fn cross(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
 }
 
 /// `R·p`.

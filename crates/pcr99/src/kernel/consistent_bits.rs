@@ -22,6 +22,10 @@ impl Band {
         // Far wider than the rounding errors of the squares, the exponential and the logarithm together.
         let guard = 1e-12;
         let (low, high) = (factor * libm::exp(-2.0 * epsilon), factor * libm::exp(2.0 * epsilon));
+        // The square of a scale may be no number any more: then all is left to the logarithm.
+        if !(low >= TOO_SMALL && high <= 1.0 / TOO_SMALL) {
+            return Self { surely_inside: [f64::INFINITY, 0.0], perhaps_inside: [0.0, f64::INFINITY] };
+        }
         Self {
             surely_inside: [low * (1.0 + guard), high * (1.0 - guard)],
             perhaps_inside: [low * (1.0 - guard), high * (1.0 + guard)],
@@ -138,6 +142,9 @@ mod tests {
                 for first_word in 0..words {
                     let mut fast = vec![u64::MAX; words - first_word];
                     consistent_bits(&points, i, first_word, &test, &mut fast);
+                    let mut plain = vec![0; words - first_word];
+                    consistent_bits_lanes(&points, i, first_word, &test, &mut plain);
+                    prop_assert_eq!(&fast, &plain, "the plain compilation");
                     for j in 64 * first_word..64 * words {
                         let bit = fast[j / 64 - first_word] >> (j % 64) & 1 == 1;
                         let wanted = j < n && {
@@ -159,6 +166,24 @@ mod tests {
             assert_eq!(pack(&bytes), 1 << k);
         }
         assert_eq!(pack(&[1; 64]), u64::MAX);
+    }
+
+    #[test]
+    fn extreme_scales_are_left_to_the_logarithm() {
+        for scale in [1e-200, 1e-145, 1e145, 1e200] {
+            let test = KnownScale::new(scale, 0.1);
+            // Targets as far apart as the scale says, up to 5 % or 15 %, spread over both sides.
+            let (source, target) = (1.0 / scale.sqrt(), scale.sqrt());
+            assert!(test.holds(source * source, (1.05 * target) * (1.05 * target)), "{scale}");
+            assert!(!test.holds(source * source, (1.15 * target) * (1.15 * target)), "{scale}");
+            let points = Soa {
+                a: [vec![0.0, source, 2.0 * source], vec![0.0; 3], vec![0.0; 3]],
+                b: [vec![0.0, 1.05 * target, 2.4 * target], vec![0.0; 3], vec![0.0; 3]],
+            };
+            let mut bits = [0];
+            consistent_bits(&points, 0, 0, &test, &mut bits);
+            assert_eq!(bits, [0b010], "{scale}");
+        }
     }
 
     #[test]

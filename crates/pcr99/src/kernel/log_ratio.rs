@@ -130,6 +130,9 @@ mod tests {
             for i in 0..n {
                 let mut fast = vec![0.0; n - first];
                 log_ratios(&points, i, first, &mut fast);
+                let mut plain = vec![0.0; n - first];
+                log_ratios_lanes(&points, i, first, &mut plain);
+                prop_assert_eq!(bits_of(&fast), bits_of(&plain), "the plain compilation");
                 for (j, fast) in (first..n).zip(fast) {
                     let (source_sq, target_sq) = squared_distances(&points, i, j);
                     prop_assert_eq!(fast.to_bits(), half_log_ratio(source_sq, target_sq).to_bits());
@@ -144,6 +147,9 @@ mod tests {
                 let first = (sum + 1).saturating_sub(n);
                 let mut fast = vec![0.0; sum.div_ceil(2) - first];
                 antidiagonal_log_ratios(&points, sum, first, &mut fast);
+                let mut plain = vec![0.0; fast.len()];
+                antidiagonal_lanes(&points, sum, first, &mut plain);
+                prop_assert_eq!(bits_of(&fast), bits_of(&plain), "the plain compilation");
                 for (j, fast) in (first..).zip(fast) {
                     let (source_sq, target_sq) = squared_distances(&points, j, sum - j);
                     prop_assert_eq!(fast.to_bits(), half_log_ratio(source_sq, target_sq).to_bits());
@@ -154,11 +160,18 @@ mod tests {
         #[test]
         fn many_at_once_equal_one_by_one(squares in proptest::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 1..67)) {
             let (source, mut target): (Vec<f64>, Vec<f64>) = squares.iter().copied().unzip();
+            let mut plain = target.clone();
             half_log_ratios(&source, &mut target);
+            half_log_ratios_lanes(&source, &mut plain);
+            prop_assert_eq!(bits_of(&target), bits_of(&plain), "the plain compilation");
             for (&(source_sq, target_sq), fast) in squares.iter().zip(target) {
                 prop_assert_eq!(fast.to_bits(), half_log_ratio(source_sq, target_sq).to_bits());
             }
         }
+    }
+
+    fn bits_of(numbers: &[f64]) -> Vec<u64> {
+        numbers.iter().map(|x| x.to_bits()).collect()
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Hot loops only: plain slices in, nothing allocated, each with a plain twin in its tests that it equals to the bit.
+//! Hot loops only: columns in, results into the caller's buffers, each with a plain twin in its tests that it equals to the bit.
 //!
-//! Every loop is written once and compiled twice, for the baseline of the platform and for AVX2, chosen when it runs.
-//! Both do the same operations in the same order without fused multiply-add, so results do not depend on the CPU.
+//! Most loops are written once and compiled twice, for the baseline of the platform and for AVX2, chosen when it runs; a few that no
+//! compiler vectorises are written twice. Both do the same operations in the same order without fused multiply-add, so results
+//! do not depend on the CPU. Tests run both on every input.
 //! This is the only place with `unsafe`.
 
 pub(crate) mod consensus;

@@ -35,6 +35,9 @@ mod tests {
             let (points, model) = (test_points::random(n, seed), Affine { linear, translation });
             let mut fast = vec![0.0; n];
             squared_residuals(&points, &model, &mut fast);
+            let mut plain = vec![0.0; n];
+            squared_residuals_lanes(&points, &model, &mut plain);
+            prop_assert_eq!(&fast, &plain, "the plain compilation");
             for (i, fast) in fast.iter().enumerate() {
                 prop_assert_eq!(fast.to_bits(), squared_residual(&points, &model, i).to_bits());
             }

@@ -184,6 +184,11 @@ mod tests {
             if let Some(grid) = Grid::of(&row, step) && grid.len > 1 {
                 let fast = best_savings(&row, grid, epsilon, &mut Vec::new());
                 prop_assert_eq!(fast, best_savings_reference(&row, grid, epsilon));
+                let (touch, mut plain) = (Touch::of(grid, epsilon), Vec::new());
+                plain.resize(grid.len + touch.margin + (touch.blocks + 1) * BLOCK, 0.0);
+                add_savings_lanes(&row, grid, epsilon, touch, &mut plain);
+                let plain = plain[touch.margin..touch.margin + grid.len].iter().fold(0.0, |m: f64, x| m.max(*x));
+                prop_assert_eq!(fast, plain, "the plain compilation");
             }
         }
 
@@ -194,10 +199,12 @@ mod tests {
                 mine.fold(0.0, |sum, (_, l)| sum + (0.1 - (l - log_scale).abs()).max(0.0))
             };
             prop_assert_eq!(savings_at(&row, log_scale, 0.1), (0..LANES).map(part).sum::<f64>());
+            prop_assert_eq!(savings_at_lanes(&row, log_scale, 0.1), savings_at(&row, log_scale, 0.1));
         }
 
         #[test]
         fn grid_spans_the_defined_ratios(row in vec(log_ratio(), 1..67)) {
+            prop_assert_eq!(range(&row), range_lanes(&row));
             let defined: Vec<f64> = row.iter().copied().filter(|l| !l.is_nan()).collect();
             match Grid::of(&row, 0.1) {
                 None => prop_assert!(defined.is_empty()),
@@ -208,6 +215,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// With `ε` a whole number of steps, every ratio on the grid touches a candidate at the very edge, where rounding decides whether
+    /// it saves nothing or a last bit.
+    #[test]
+    fn candidates_at_the_edge_are_not_missed() {
+        let mut at_the_edge = 0;
+        for seed in 0..2000 {
+            let mut random = crate::random::Random::new(seed);
+            let first = random.uniform();
+            let row: Vec<f64> = (0..40).map(|_| first + 0.1 * random.below(30) as f64).collect();
+            let Some(grid) = Grid::of(&row, 0.1).filter(|grid| grid.len > 1) else { continue };
+            for epsilon in [0.1, 0.2, 0.3, grid.step, 2.0 * grid.step] {
+                for &ratio in &row {
+                    let fast = best_savings_of_each(ratio, grid, epsilon);
+                    let candidates = (0..grid.len).map(|m| grid.candidate(m as f64));
+                    let wanted: Vec<f64> = candidates.map(|c| saving(ratio, c, epsilon)).collect();
+                    at_the_edge += wanted.iter().filter(|&&saved| saved > 0.0 && saved < 1e-12).count();
+                    assert_eq!(fast, wanted);
+                }
+            }
+        }
+        assert!(at_the_edge > 100, "{at_the_edge}");
+    }
+
+    /// What one ratio saves with each candidate.
+    fn best_savings_of_each(ratio: f64, grid: Grid, epsilon: f64) -> Vec<f64> {
+        let touch = Touch::of(grid, epsilon);
+        let mut sums = vec![0.0; grid.len + touch.margin + (touch.blocks + 1) * BLOCK];
+        add_savings(&[ratio], grid, epsilon, touch, &mut sums);
+        sums[touch.margin..touch.margin + grid.len].to_vec()
     }
 
     #[test]

@@ -4,7 +4,11 @@
 //! (decision 9): `x` along `i → j`, `y` along the normal, `z = x × y`; `R` takes one frame to the other. Least squares on
 //! three points gives other inlier counts than the authors' program.
 
-use crate::{Similarity, correspondences::cross, kernel::Soa, similarity::rotate};
+use crate::{
+    Similarity,
+    kernel::Soa,
+    similarity::{cross, dot, minus, rotate},
+};
 
 /// A triangle whose normal is shorter than this times the product of two edges is a line (decision 10).
 const COLLINEAR: f64 = 1e-12;
@@ -56,14 +60,6 @@ fn triangle_frame([i, j, k]: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     }
     let (x, y) = (divided(along, along_sq.sqrt()), divided(normal, normal_sq.sqrt()));
     Some([x, y, cross(x, y)])
-}
-
-fn minus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
-    [u[0] - v[0], u[1] - v[1], u[2] - v[2]]
-}
-
-fn dot(u: [f64; 3], v: [f64; 3]) -> f64 {
-    u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 }
 
 fn divided(v: [f64; 3], by: f64) -> [f64; 3] {
@@ -126,15 +122,23 @@ mod tests {
         assert!(formed > 300);
     }
 
-    /// Decision 10.
+    /// Decision 10. In general position a line comes out a line only up to rounding.
     #[test]
     fn lines_and_points_are_rejected() {
         let good = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
         let line = [[0.1, 0.1, 0.1], [0.2, 0.2, 0.2], [0.4, 0.4, 0.4]];
         let twice = [[0.1, 0.1, 0.1], [0.1, 0.1, 0.1], [0.4, 0.0, 0.4]];
-        for bad in [line, twice, [[0.5; 3]; 3]] {
+        let mut random = Random::new(2);
+        let slanting = std::array::from_fn::<_, 100, _>(|_| {
+            let along: [f64; 3] = std::array::from_fn(|_| random.gaussian());
+            [0.3, -0.7, 0.9].map(|t| along.map(|x| t * x))
+        });
+        for bad in slanting.into_iter().chain([line, twice, [[0.5; 3]; 3]]) {
             assert_eq!(align_triplet(&soa(good, bad), [0, 1, 2], None), None);
             assert_eq!(align_triplet(&soa(bad, good), [0, 1, 2], Some(1.0)), None);
         }
+        // A flat triangle is a triangle.
+        let flat = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1e-9, 0.0]];
+        assert!(align_triplet(&soa(flat, flat), [0, 1, 2], None).is_some());
     }
 }

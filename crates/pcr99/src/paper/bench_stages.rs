@@ -21,7 +21,8 @@ pub(crate) fn prescreen(pairs: &Correspondences, scale: Scale, limit: usize) -> 
     with_problem(pairs, scale, |problem| {
         let ranking = Ranking::by_descending(&vec![0.0; pairs.len()]);
         let mut work = Workspace::default();
-        let mut prescreen = Prescreen::new(problem, &ranking, &mut work);
+        let mut prescreen =
+            Prescreen::new(problem, &ranking, &mut work).expect("benchmarks stay within the memory");
         let (mut seen, mut passing, mut passed) = (0, 0, Vec::new());
         for run in triplets::runs(pairs.len()) {
             prescreen.passing(&run, &mut passed);

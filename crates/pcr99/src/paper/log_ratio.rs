@@ -5,6 +5,8 @@
 //! samples (`i` fixed, `j` going up, `k` going down) reads `L(i, ·)` along row `i` and `L(j, k)` along the antidiagonal on which
 //! `j + k` is constant; both are kept, so that everything is read in order.
 
+use std::collections::TryReserveError;
+
 use crate::kernel::{
     Soa,
     log_ratio::{antidiagonal_log_ratios, log_ratios},
@@ -27,11 +29,11 @@ struct Lines {
 
 impl Lines {
     /// Forgets everything. The memory is only asked for here; the system provides it when it is first written to.
-    fn reset(&mut self, lines: usize, values: usize) {
+    fn reset(&mut self, lines: usize, values: usize) -> Result<(), TryReserveError> {
         self.values.clear();
-        self.values.reserve_exact(values);
+        self.values.try_reserve_exact(values)?;
         self.starts.clear();
-        self.starts.reserve_exact(lines);
+        self.starts.try_reserve_exact(lines)
     }
 
     /// A new line of `len` values.
@@ -56,11 +58,11 @@ impl LogRatios {
         n * (n - 1) * size_of::<f64>() as u128
     }
 
-    /// Forgets everything and prepares for `n` matches.
-    pub(super) fn reset(&mut self, n: usize) {
+    /// Forgets everything and prepares for `n` matches; an error when the system does not give the memory.
+    pub(super) fn reset(&mut self, n: usize) -> Result<(), TryReserveError> {
         self.n = n;
-        self.rows.reset(n, n * (n - 1) / 2);
-        self.antidiagonals.reset(2 * n, n * (n - 1) / 2);
+        self.rows.reset(n, n * (n - 1) / 2)?;
+        self.antidiagonals.reset(2 * n, n * (n - 1) / 2)
     }
 
     /// Makes sure that rows up to `i` and antidiagonals up to `sum` are there.
@@ -105,7 +107,7 @@ mod tests {
         for n in [23_usize, 3, 17] {
             let mut points = Soa::default();
             points.assign_permuted(&all, &(0..n as u32).collect::<Vec<_>>());
-            ratios.reset(n);
+            ratios.reset(n).unwrap();
             ratios.reach(&points, 1, 0);
             assert_eq!(ratios.rows.values.len(), (n - 1) + (n - 2), "only what was asked for");
             ratios.reach(&points, n - 2, 2 * n - 3);
@@ -117,6 +119,9 @@ mod tests {
                     assert_eq!(ratios.antidiagonal(i + j, i..i + 1)[0].to_bits(), wanted);
                 }
             }
+            assert!(ratios.reset(1 << 31).is_err(), "2⁶⁵ bytes");
+            ratios.reset(n).unwrap();
+            ratios.reach(&points, n - 2, 2 * n - 3);
             let held = ratios.rows.values.len() + ratios.antidiagonals.values.len();
             assert_eq!(8 * held as u128, LogRatios::memory_needed(n));
         }

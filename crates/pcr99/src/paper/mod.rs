@@ -40,17 +40,16 @@ mod score;
 mod search;
 mod triplets;
 
-use std::time::Instant;
-
 pub use params::{MinInliers, Params, Sampling};
 
 use self::{
     consensus::Consensus,
-    prescreen::{Prescreen, Random},
+    prescreen::{Prescreen, Random, mib},
     search::Search,
 };
 use crate::{
     Correspondences, Counters, Error, Registration, Scale, Seconds, Status, StopReason,
+    registration::Clock,
     stop::{self, StopCheck},
 };
 
@@ -71,7 +70,7 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// When the matches need more memory than the budget allows.
+/// When the matches need more memory than the budget allows or the system gives.
 pub fn solve(pairs: &Correspondences, scale: Scale, params: &Params) -> Result<Registration, Error> {
     Solver::new().solve(pairs, scale, params)
 }
@@ -93,7 +92,7 @@ impl Solver {
     /// Registers `pairs`.
     ///
     /// # Errors
-    /// When the matches need more memory than the budget allows.
+    /// When the matches need more memory than the budget allows or the system gives.
     pub fn solve(
         &mut self,
         pairs: &Correspondences,
@@ -106,7 +105,7 @@ impl Solver {
     /// Registers `pairs`, asking `stop` now and then whether to end with the best found so far.
     ///
     /// # Errors
-    /// When the matches need more memory than the budget allows.
+    /// When the matches need more memory than the budget allows or the system gives.
     pub fn solve_until(
         &mut self,
         pairs: &Correspondences,
@@ -118,21 +117,24 @@ impl Solver {
         let problem = Problem::new(pairs, scale, params)?;
         let mut search = Search::new(&problem, params, stop, &mut self.search);
         let stopped_because = match params.sampling() {
-            Sampling::Ordered => match score::rank(&problem, stop, &mut self.score) {
-                Err(request) => request.into(),
-                Ok(ranking) => {
-                    clock.lap("score");
-                    let mut prescreen = Prescreen::new(&problem, &ranking, &mut self.prescreen);
-                    search.in_order(&mut prescreen)
+            Sampling::Ordered => {
+                let ranking = score::rank(&problem, stop, &mut self.score);
+                clock.lap("score");
+                match ranking {
+                    Err(request) => request.into(),
+                    Ok(ranking) => {
+                        search.in_order(&mut Prescreen::new(&problem, &ranking, &mut self.prescreen)?)
+                    }
                 }
-            },
+            }
             Sampling::Random { seed, draw_limit } => {
                 search.at_random(Random::new(&problem), seed, draw_limit)
             }
         };
         let (consensus, counters) = search.finish();
         clock.lap("search");
-        let registration = outcome(pairs, &problem, consensus, counters, stopped_because);
+        let threshold = params.inlier_threshold().get();
+        let registration = outcome(pairs, &problem, threshold, consensus, counters, stopped_because);
         clock.lap("refit");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
@@ -160,7 +162,6 @@ impl<'a> Problem<'a> {
             let needed = prescreen::memory_needed(pairs.len(), scale);
             let budget = params.memory_budget();
             if needed > u128::from(budget) {
-                let mib = |bytes: u128| u64::try_from(bytes.div_ceil(1 << 20)).unwrap_or(u64::MAX);
                 let (needed_mib, budget_mib) = (mib(needed), mib(u128::from(budget)));
                 return Err(Error::TooMuchMemory { matches: pairs.len(), needed_mib, budget_mib });
             }
@@ -183,21 +184,24 @@ impl<'a> Problem<'a> {
 fn outcome(
     pairs: &Correspondences,
     problem: &Problem<'_>,
+    threshold: f64,
     consensus: Option<Consensus>,
     counters: Counters,
     stopped_because: StopReason,
 ) -> Registration {
-    let threshold = pairs.target_length_outward(problem.delta);
     let seconds = Seconds::default();
     let Some(consensus) = consensus else {
-        return Registration::nothing(threshold, stopped_because, counters, 0.0);
+        return Registration::nothing(threshold, stopped_because, counters);
     };
     let inliers = consensus.inliers(problem);
-    // Too few or degenerate inliers fix no transform: then the hypothesis itself is the best found.
-    let model = refit::refit(problem.points, &inliers, problem.known_scale).unwrap_or(consensus.model);
+    // Too few inliers, or all on a line, fix no transform: then the hypothesis itself is the best found, and nothing confirms it
+    // (decision 17).
+    let refitted = refit::refit(problem.points, &inliers, problem.known_scale);
+    let enough = refitted.is_some() && inliers.len() >= problem.required;
+    let model = refitted.unwrap_or(consensus.model);
     let rmse = refit::rmse(problem.points, &inliers, &model);
     Registration {
-        status: if inliers.len() >= problem.required { Status::Registered } else { Status::NotReliable },
+        status: if enough { Status::Registered } else { Status::NotReliable },
         target_from_source: Some(pairs.outward(&model)),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
@@ -207,29 +211,5 @@ fn outcome(
         stopped_because,
         counters,
         seconds,
-    }
-}
-
-/// Wall-clock time of one stage after the other.
-struct Clock {
-    start: Instant,
-    lap: Instant,
-    stages: Vec<(&'static str, f64)>,
-}
-
-impl Clock {
-    fn start() -> Self {
-        let now = Instant::now();
-        Self { start: now, lap: now, stages: Vec::with_capacity(3) }
-    }
-
-    fn lap(&mut self, stage: &'static str) {
-        let now = Instant::now();
-        self.stages.push((stage, now.duration_since(self.lap).as_secs_f64()));
-        self.lap = now;
-    }
-
-    fn stop(self) -> Seconds {
-        Seconds { total: self.start.elapsed().as_secs_f64(), stages: self.stages }
     }
 }

@@ -4,9 +4,11 @@
 //! printed as `L(i,k) − L(k,i)`, which is always zero; it is `L(j,k) − L(k,i)` (decision 1). Known scale, Eq. (27)–(29): each
 //! agrees within `ε` with `ln s`. Equality passes, an undefined ratio never does (decision 2).
 
+use std::collections::TryReserveError;
+
 use super::{Problem, log_ratio::LogRatios, ranking::Ranking, triplets::Run};
 use crate::{
-    Scale,
+    Error, Scale,
     kernel::{
         Soa,
         consistent_bits::{Band, KnownScale, consistent_bits},
@@ -22,6 +24,11 @@ pub(super) fn memory_needed(n: usize, scale: Scale) -> u128 {
         Scale::Unknown => LogRatios::memory_needed(n),
         Scale::Known(_) => ConsistentBits::memory_needed(n),
     }
+}
+
+/// Bytes in MiB, rounded up.
+pub(super) fn mib(bytes: u128) -> u64 {
+    u64::try_from(bytes.div_ceil(1 << 20)).unwrap_or(u64::MAX)
 }
 
 /// Buffers that are kept.
@@ -46,20 +53,28 @@ enum Table<'w> {
 }
 
 impl<'w> Prescreen<'w> {
-    pub(super) fn new(problem: &Problem<'_>, ranking: &Ranking, work: &'w mut Workspace) -> Self {
+    /// An error when the system does not give the memory for the tables.
+    pub(super) fn new(
+        problem: &Problem<'_>,
+        ranking: &Ranking,
+        work: &'w mut Workspace,
+    ) -> Result<Self, Error> {
         let Workspace { ranked, ratios, bits } = work;
         ranked.assign_permuted(problem.points, ranking.order());
+        let matches = ranked.len();
+        let denied = |needed| move |_| Error::OutOfMemory { matches, needed_mib: mib(needed) };
         let table = match problem.known_scale {
             None => {
-                ratios.reset(ranked.len());
+                ratios.reset(matches).map_err(denied(LogRatios::memory_needed(matches)))?;
                 Table::Unknown { ratios, epsilon: problem.epsilon }
             }
             Some(scale) => {
-                bits.reset(ranked.len(), KnownScale::new(scale, problem.epsilon));
+                let test = KnownScale::new(scale, problem.epsilon);
+                bits.reset(matches, test).map_err(denied(ConsistentBits::memory_needed(matches)))?;
                 Table::Known(bits)
             }
         };
-        Self { ranked, table }
+        Ok(Self { ranked, table })
     }
 
     /// The matches in rank order.
@@ -97,7 +112,7 @@ struct ConsistentBits {
     n: usize,
     rows: usize,
     test: Option<KnownScale>,
-    /// Row `i` starts at the word that holds column `i + 1`; one empty word lies before the first row and after the last.
+    /// Row `i` starts at the word that holds column `i + 1`; one empty word lies before the first row.
     words: Vec<u64>,
     /// Where each row would have its word 0.
     origins: Vec<isize>,
@@ -110,13 +125,16 @@ impl ConsistentBits {
         64 * words * (words + 1) / 2 * 8
     }
 
-    fn reset(&mut self, n: usize, test: KnownScale) {
+    /// The memory is only asked for here; the system provides it when it is first written to.
+    fn reset(&mut self, n: usize, test: KnownScale) -> Result<(), TryReserveError> {
         self.n = n;
         self.rows = 0;
         self.test = Some(test);
         self.words.clear();
+        self.words.try_reserve_exact((Self::memory_needed(n) / 8) as usize + 1)?;
         self.words.push(0);
         self.origins.clear();
+        self.origins.try_reserve_exact(n)
     }
 
     fn ensure_rows(&mut self, ranked: &Soa, rows: usize) {
@@ -261,7 +279,7 @@ mod tests {
             let scores: Vec<f64> = (0..n).map(|i| ((i * 37) % 11) as f64).collect();
             let ranking = Ranking::by_descending(&scores);
             let mut work = Workspace::default();
-            let mut prescreen = Prescreen::new(&problem, &ranking, &mut work);
+            let mut prescreen = Prescreen::new(&problem, &ranking, &mut work).unwrap();
             let random = Random::new(&problem);
             let mut fast = Vec::new();
             for run in runs(n) {
@@ -290,7 +308,8 @@ mod tests {
         assert!(!Random::new(&problem).passes([0, 1, 2]));
         let (mut work, mut passed) = (Workspace::default(), vec![]);
         let ranking = Ranking::by_descending(&[3.0, 2.0, 1.0]);
-        Prescreen::new(&problem, &ranking, &mut work).passing(&runs(3).next().unwrap(), &mut passed);
+        let mut prescreen = Prescreen::new(&problem, &ranking, &mut work).unwrap();
+        prescreen.passing(&runs(3).next().unwrap(), &mut passed);
         assert!(passed.is_empty());
     }
 
@@ -326,8 +345,11 @@ mod tests {
         );
         // The estimate covers what is held.
         let (mut bits, points) = (ConsistentBits::default(), test_points::random(333, 1));
-        bits.reset(333, KnownScale::new(1.0, 0.1));
+        bits.reset(333, KnownScale::new(1.0, 0.1)).unwrap();
+        let asked_for = bits.words.capacity();
         bits.ensure_rows(&points, 333);
-        assert!(bits.words.len() as u128 * 8 <= memory_needed(333, Scale::one()) + 8);
+        assert_eq!(bits.words.capacity(), asked_for, "never grows");
+        assert!(asked_for as u128 * 8 <= memory_needed(333, Scale::one()) + 8);
+        assert!(bits.reset(1 << 40, KnownScale::new(1.0, 0.1)).is_err(), "2⁷⁶ bytes");
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct Workspace {
     source_sq: Vec<f64>,
 }
 
+/// After how many log ratios, at most, the caller is asked whether to stop: a millisecond.
+const RATIOS_BETWEEN_CHECKS: u64 = 1 << 18;
+
 /// Scores and ranks the matches.
 pub(super) fn rank(
     problem: &Problem<'_>,
@@ -36,12 +39,17 @@ pub(super) fn rank(
     let known = problem.known_scale.map(|scale| KnownScale::new(scale, problem.epsilon));
     work.savings.clear();
     work.savings.resize(n, 0.0);
+    // With an unknown scale each ratio is added to all candidates within ε.
+    let touched = if known.is_some() { 0 } else { (2.0 * problem.epsilon / problem.grid_step) as u64 };
+    let mut since_check = RATIOS_BETWEEN_CHECKS;
     for i in 0..n {
-        if i % 64 == 0
-            && let Some(request) = stop()
-        {
-            return Err(request);
+        if since_check >= RATIOS_BETWEEN_CHECKS {
+            since_check = 0;
+            if let Some(request) = stop() {
+                return Err(request);
+            }
         }
+        since_check += n as u64 * (1 + touched / 4);
         match &known {
             Some(test) => add_savings_of_row(problem, i, test, work),
             None => work.savings[i] = best_savings_of_row(problem, i, work),
@@ -177,6 +185,24 @@ mod tests {
         let ranking = rank(&problem(&points, None), &stop::never, &mut work).unwrap();
         assert!(work.savings.iter().all(|&s| s == 0.0));
         assert_eq!(ranking.index_of_rank(1), 0, "ties by index");
+    }
+
+    /// Review defect 6: by the work done, not by the rows.
+    #[test]
+    fn long_rows_are_asked_about_more_often() {
+        let asked = |n: usize, epsilon: f64| {
+            let points = test_points::random(n, 9);
+            let count = std::cell::Cell::new(0);
+            let never = || {
+                count.set(count.get() + 1);
+                None
+            };
+            let problem = Problem { epsilon, grid_step: 0.01, ..problem(&points, None) };
+            rank(&problem, &never, &mut Workspace::default()).unwrap();
+            count.get()
+        };
+        let (short, long, wide) = (asked(50, 0.01), asked(1000, 0.01), asked(1000, 10.0));
+        assert!(short == 1 && long >= 4 && wide == 1000, "{short} {long} {wide}");
     }
 
     #[test]

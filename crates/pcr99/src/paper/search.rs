@@ -25,9 +25,9 @@ pub(super) struct Workspace {
     passed: Vec<u32>,
 }
 
-/// After how many triplets, at most, the caller is asked whether to stop.
+/// After how many triplets, at most, the caller is asked whether to stop: some tens of microseconds.
 const TRIPLETS_BETWEEN_CHECKS: u64 = 1 << 16;
-/// A hypothesis takes as long as this many triplets.
+/// A hypothesis takes as long as this many triplets, and one more for each match it is tested on.
 const TRIPLETS_PER_HYPOTHESIS: u64 = 256;
 
 /// The state of the search.
@@ -76,7 +76,9 @@ impl<'a> Search<'a> {
                 self.counters.triplets = before + (r_j - run.r_j[0] + 1) as u64;
                 // The points are in rank order: rank r is at index r − 1.
                 let sample = [run.r_i - 1, r_j - 1, run.r_jk - r_j - 1];
-                if let Some(reason) = self.test(prescreen.ranked(), sample) {
+                // With exact data all of a run pass, and each is tested on all matches: asked here too.
+                let reason = self.test(prescreen.ranked(), sample).or_else(|| self.asked_to_stop());
+                if let Some(reason) = reason {
                     return reason;
                 }
             }
@@ -130,7 +132,8 @@ impl<'a> Search<'a> {
     }
 
     fn asked_to_stop(&mut self) -> Option<StopReason> {
-        let work = self.counters.triplets + TRIPLETS_PER_HYPOTHESIS * self.counters.hypotheses;
+        let per_hypothesis = TRIPLETS_PER_HYPOTHESIS + self.problem.points.len() as u64;
+        let work = self.counters.triplets + per_hypothesis * self.counters.hypotheses;
         if work < self.next_check {
             return None;
         }
@@ -145,4 +148,53 @@ fn draws_that_visit_all(n: usize) -> u64 {
     let n = n as f64;
     let samples = n * (n - 1.0) * (n - 2.0) / 6.0;
     (samples * (libm::log(samples) + 14.0)).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{kernel::test_points, random::Random as Draws, stop};
+
+    /// Decision 16: so many draws visit every sample, and a good deal fewer do not.
+    #[test]
+    fn random_draws_visit_every_sample_and_then_end() {
+        for n in [3_usize, 4, 6, 9] {
+            let samples = n * (n - 1) * (n - 2) / 6;
+            let mut random = Draws::new(n as u64);
+            let (mut seen, mut needed) = (std::collections::BTreeSet::new(), 0_u64);
+            while seen.len() < samples {
+                let mut sample = random.distinct_triple(n);
+                sample.sort_unstable();
+                seen.insert(sample);
+                needed += 1;
+            }
+            let enough = draws_that_visit_all(n);
+            assert!((needed..30 * samples as u64).contains(&enough), "{n}: {needed} of {enough}");
+        }
+        // m·(ln m + 14) with m = C(1000, 3).
+        assert_eq!(draws_that_visit_all(1000) / 1_000_000_000, 5);
+    }
+
+    /// Review defect 6: with exact data a single run has many hypotheses.
+    #[test]
+    fn a_run_can_be_stopped_inside() {
+        let mut points = test_points::random(600, 2);
+        points.b = points.a.clone();
+        let problem =
+            Problem { points: &points, known_scale: Some(1.0), delta: 0.05, epsilon: 0.1, grid_step: 0.1, required: 601 };
+        let params = Params::new(0.05).unwrap();
+        let ranking = crate::paper::ranking::Ranking::by_descending(&vec![0.0; 600]);
+        let asked = std::cell::Cell::new(0_u64);
+        let count = || {
+            asked.set(asked.get() + 1);
+            (asked.get() > 2000).then_some(stop::StopRequest::Interrupted)
+        };
+        let (mut work, mut table) = (Workspace::default(), crate::paper::prescreen::Workspace::default());
+        let mut search = Search::new(&problem, &params, &count, &mut work);
+        let mut prescreen = Prescreen::new(&problem, &ranking, &mut table).unwrap();
+        assert_eq!(search.in_order(&mut prescreen), StopReason::Interrupted);
+        let (_, counters) = search.finish();
+        let most = 2 + TRIPLETS_BETWEEN_CHECKS / (TRIPLETS_PER_HYPOTHESIS + 600);
+        assert!(counters.hypotheses / asked.get() <= most, "{counters:?}");
+    }
 }

@@ -27,8 +27,7 @@ mod clique;
 mod edges;
 mod params;
 mod subset;
-
-use std::time::Instant;
+mod threshold;
 
 use self::{
     candidate::{Best, Candidate, Model, Refiner},
@@ -41,7 +40,7 @@ use crate::{
     evidence::{Background, Evidence, Judge, SIGNIFICANT},
     kernel::{Soa, consensus::Affine},
     least_squares,
-    registration::Alternative,
+    registration::{Alternative, Clock},
     stop::{self, StopCheck},
 };
 
@@ -79,6 +78,14 @@ const SURELY_ENOUGH: f64 = 26.0;
 const RECOGNISED: f64 = 0.6;
 /// Pairs that are tried for runners-up once the best is settled.
 const RUNNERS_UP: usize = 32;
+/// The contrast from which on a pair is tried at first, in standard deviations.
+const FIRST_CONTRAST: f32 = 1.5;
+/// Pairs that are tried at each level while the threshold is not known yet.
+const LIMITED_EFFORT: u64 = 4000;
+/// As many thresholds tried, as many chances: log₁₀ 5.
+const LADDER_PENALTY: f64 = 0.7;
+/// Less than this single precision cannot tell.
+const FINEST_TAU: f64 = 1e-5;
 /// Pairs that are tried before all are sorted.
 const FIRST_PAIRS: usize = 3;
 
@@ -120,9 +127,9 @@ impl Solver {
         params: &Params,
         stop: StopCheck<'_>,
     ) -> Result<Registration, Error> {
-        let start = Instant::now();
-        let delta = pairs.target_length_inward(params.threshold().expect("threshold"));
-        let problem = Problem {
+        let mut clock = Clock::start();
+        let background = Background::of(pairs.points(), pairs.target_rounding());
+        let problem = |delta: f64| Problem {
             points: pairs.points(),
             model: Model {
                 delta,
@@ -131,16 +138,84 @@ impl Solver {
                     Scale::Unknown => None,
                 },
                 scale_range: None,
-                background: Background::of(pairs.points(), pairs.target_rounding()),
+                background,
             },
-            tau: (TAU * delta).max(1e-5),
+            tau: (TAU * delta).max(FINEST_TAU),
         };
-        let searched = self.search(&problem, params, stop);
-        Ok(self.outcome(pairs, &problem, searched, start))
+        let mut searched = Searched::new(params.candidates());
+        let delta = match params.threshold() {
+            Some(delta) => {
+                let delta = pairs.target_length_inward(delta);
+                self.search(&problem(delta), params, u64::MAX, &mut searched, stop);
+                delta
+            }
+            None => self.search_with_any_threshold(problem, background.extent(), params, &mut searched, stop),
+        };
+        clock.lap("search");
+        let threshold =
+            params.threshold().map_or_else(|| pairs.target_length_outward(delta), |delta| delta.get());
+        let registration = self.outcome(pairs, delta, threshold, searched);
+        clock.lap("evidence");
+        Ok(Registration { seconds: clock.stop(), ..registration })
     }
 
-    /// Levels of growing subsets until one of them settles it.
-    fn search(&mut self, problem: &Problem<'_>, params: &Params, stop: StopCheck<'_>) -> Searched {
+    /// Searches along the ladder of thresholds; returns the one that suits.
+    fn search_with_any_threshold<'a>(
+        &mut self,
+        problem: impl Fn(f64) -> Problem<'a>,
+        extent: f64,
+        params: &Params,
+        searched: &mut Searched,
+        stop: StopCheck<'_>,
+    ) -> f64 {
+        let mut best: Option<(Candidate, f64)> = None;
+        for rung in threshold::LADDER {
+            let problem = problem(rung * extent);
+            let mut here = Searched::new(params.candidates());
+            self.search(&problem, params, LIMITED_EFFORT, &mut here, stop);
+            searched.counters.pairs += here.counters.pairs;
+            searched.counters.hypotheses += here.counters.hypotheses;
+            searched.stopped_because = here.stopped_because;
+            let settled = here.best.first().and_then(|candidate| {
+                threshold::settle(
+                    problem.points,
+                    candidate,
+                    &problem.model,
+                    &mut self.refiner,
+                    &mut self.judge,
+                )
+            });
+            if let Some((candidate, delta)) = settled
+                && best.as_ref().is_none_or(|(best, _)| candidate.is_better_than(best))
+            {
+                best = Some((candidate, delta));
+            }
+            let asked = matches!(here.stopped_because, StopReason::TimeLimit | StopReason::Interrupted);
+            if asked || best.as_ref().is_some_and(|(best, _)| best.log10_nfa <= SIGNIFICANT - LADDER_PENALTY)
+            {
+                break;
+            }
+        }
+        let Some((candidate, delta)) = best else { return threshold::LADDER[0] * extent };
+        searched.best.insert(candidate);
+        if !matches!(searched.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
+            && significant(&searched.best).is_some()
+        {
+            self.search(&problem(delta), params, u64::MAX, searched, stop);
+        }
+        searched.best.add_to_log10_nfa(LADDER_PENALTY);
+        delta
+    }
+
+    /// Levels of growing subsets until one of them settles it. `effort` bounds the pairs tried in each.
+    fn search(
+        &mut self,
+        problem: &Problem<'_>,
+        params: &Params,
+        effort: u64,
+        searched: &mut Searched,
+        stop: StopCheck<'_>,
+    ) {
         let n = problem.points.len();
         self.order.reset(n, params.seed(), None);
         let known = problem.model.known_scale.is_some();
@@ -148,28 +223,21 @@ impl Solver {
         while largest > FIRST_SUBSET && Edges::memory_needed(largest, known) > params.memory_budget() {
             largest = largest * 3 / 4;
         }
-        let mut searched = Searched {
-            best: Best::new(params.candidates()),
-            counters: Counters::default(),
-            stopped_because: StopReason::Exhausted,
-        };
-        let mut size = FIRST_SUBSET.min(largest);
-        if size * 2 > largest {
-            size = largest;
-        }
+        searched.stopped_because = StopReason::Exhausted;
+        searched.examined = 0;
+        let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         loop {
-            let end = self.level(problem, params, size, size == largest, &mut searched, stop);
-            if let Some(reason) = end {
+            searched.effort = effort;
+            if let Some(reason) = self.level(problem, params, size, size == largest, searched, stop) {
                 searched.stopped_because = reason;
-                break;
+                return;
             }
             if size == largest {
-                break;
+                return;
             }
             let wanted = searched.wanted_subset(n).unwrap_or(size * GROWTH).max(size + size / 2);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
         }
-        searched
     }
 
     /// One level: the pairs of a subset of `size`, best supported first.
@@ -199,29 +267,30 @@ impl Solver {
                 local.insert(seen);
             }
         }
-        let half = size / 2;
-        // With an unknown scale a few pairs first, then more and more.
-        let mut chunk = if known.is_some() { half } else { 512 / size + 1 };
-        let mut from = 1;
-        while from <= half {
-            let differences = from..(from + chunk).min(half + 1);
-            let mut rounds = vec![(1.5, 5)];
-            if last && size <= 128 {
-                rounds = vec![(f32::NEG_INFINITY, 3)];
-            }
-            for (least_contrast, least_clique) in rounds {
+        for &(least_contrast, least_clique) in rounds(size, last) {
+            // With an unknown scale a few pairs first, then more and more.
+            let half = size / 2;
+            let (mut from, mut chunk) = (1, if known.is_some() { half } else { 512 / size + 1 });
+            while from <= half {
+                let differences = from..(from + chunk).min(half + 1);
                 self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
-                if let Some(reason) = self.examine(problem, least_clique, &mut local, searched, stop) {
-                    self.promote(problem, &local, size, searched);
-                    return Some(reason);
+                let ended = self.examine(problem, least_clique, &mut local, searched, stop);
+                self.promote(problem, &local, size, searched);
+                if ended.is_some() {
+                    return ended;
                 }
+                if least_contrast == FIRST_CONTRAST {
+                    searched.counters.pairs += self.edges.pairs_at(&differences);
+                    searched.examined += self.edges.pairs_at(&differences);
+                }
+                if searched.is_confident(n, size, params.miss_probability()) {
+                    return Some(StopReason::Confident);
+                }
+                from = differences.end;
+                chunk = (2 * chunk).min((1 << 16) / size + 1);
             }
-            searched.counters.pairs += self.edges.pairs_at(&differences);
-            from = differences.end;
-            chunk = (2 * chunk).min((1 << 16) / size + 1);
-            self.promote(problem, &local, size, searched);
-            if searched.is_confident(n, size, params.miss_probability()) {
-                return Some(StopReason::Confident);
+            if significant(&local).is_some() {
+                break;
             }
         }
         None
@@ -261,6 +330,10 @@ impl Solver {
             if !is_of_interest(pair, local) {
                 continue;
             }
+            if searched.effort == 0 {
+                break;
+            }
+            searched.effort -= 1;
             let mut least = least_clique;
             if let Some(best) = significant(local) {
                 if could_be_larger(pair, best) {
@@ -322,30 +395,23 @@ impl Solver {
     fn outcome(
         &mut self,
         pairs: &Correspondences,
-        problem: &Problem<'_>,
+        delta: f64,
+        threshold: f64,
         searched: Searched,
-        start: Instant,
     ) -> Registration {
-        let Searched { best, counters, stopped_because } = searched;
-        let threshold = pairs.target_length_outward(problem.model.delta);
-        let alternatives = best.all().iter().map(|candidate| Alternative {
+        let Searched { best, counters, stopped_because, .. } = searched;
+        let alternative = |candidate: &Candidate| Alternative {
             target_from_source: pairs.outward(&candidate.model),
             inlier_count: candidate.inliers.len(),
             log10_nfa: candidate.log10_nfa,
-        });
-        let candidates: Vec<Alternative> = alternatives.collect();
-        let Some(best) = best.first() else {
-            return Registration::nothing(
-                threshold,
-                stopped_because,
-                counters,
-                start.elapsed().as_secs_f64(),
-            );
         };
-        let radius = 3.0 * problem.model.delta;
-        let effective_inliers = self.judge.effective_support(problem.points, &best.inliers, radius);
+        let candidates = best.all().iter().map(alternative).collect();
+        let Some(best) = best.first() else {
+            return Registration::nothing(threshold, stopped_because, counters);
+        };
+        let effective_inliers = self.judge.effective_support(pairs.points(), &best.inliers, 3.0 * delta);
         let evidence = Evidence { log10_nfa: best.log10_nfa, effective_inliers };
-        let rmse = least_squares::rmse(problem.points, &best.inliers, &best.model);
+        let rmse = least_squares::rmse(pairs.points(), &best.inliers, &best.model);
         Registration {
             status: evidence.status(best.inliers.len()),
             target_from_source: Some(pairs.outward(&best.model)),
@@ -356,8 +422,20 @@ impl Solver {
             candidates,
             stopped_because,
             counters,
-            seconds: Seconds { total: start.elapsed().as_secs_f64(), stages: Vec::new() },
+            seconds: Seconds::default(),
         }
+    }
+}
+
+/// The least contrast of a pair and the least size of a clique to try, one after the other as long as nothing is found. Only at the
+/// last level it is worth going down to chance, and only among few matches to the bottom.
+fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
+    const FEW: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 4), (f32::NEG_INFINITY, 3)];
+    const MANY: [(f32, usize); 2] = [(FIRST_CONTRAST, 5), (0.0, 5)];
+    match (last, size > 128) {
+        (false, _) => &MANY[..1],
+        (true, true) => &MANY,
+        (true, false) => &FEW,
     }
 }
 
@@ -385,10 +463,24 @@ fn is_of_interest(pair: &Pair, local: &Best) -> bool {
 struct Searched {
     best: Best,
     counters: Counters,
+    /// Pairs examined with the present threshold.
+    examined: u64,
+    /// Pairs that may still be tried at this level.
+    effort: u64,
     stopped_because: StopReason,
 }
 
 impl Searched {
+    fn new(candidates: usize) -> Self {
+        Self {
+            best: Best::new(candidates),
+            counters: Counters::default(),
+            examined: 0,
+            effort: 0,
+            stopped_because: StopReason::Exhausted,
+        }
+    }
+
     /// The share of right matches if the best significant consensus had one more.
     fn share_to_beat(&self, n: usize) -> Option<f64> {
         let best = significant(&self.best)?;
@@ -403,7 +495,7 @@ impl Searched {
     fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
         self.share_to_beat(n).is_some_and(|share| {
             let large_enough = size == n || size as f64 * share >= SURELY_ENOUGH;
-            let missed = self.counters.pairs as f64 * libm::log1p(-RECOGNISED * share * share);
+            let missed = self.examined as f64 * libm::log1p(-RECOGNISED * share * share);
             large_enough && missed <= libm::log(miss_probability)
         })
     }
