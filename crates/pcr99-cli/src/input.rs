@@ -2,21 +2,40 @@
 
 use std::{io, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use pcr99::{Correspondences, paper};
 use pcr99_cloud::{Matches, read_indices, read_matches, read_matches_text, read_points};
 use pcr99_lab::{Recipe, Shape};
 
 use crate::args::{MethodOption, Solve};
 
-/// The matches that `solve` is to work on, and whether they came with weights.
-pub(crate) fn matches(options: &Solve) -> Result<(Correspondences, bool)> {
+/// The matches that `solve` is to work on, and whether they came with weights; what else there is to say goes to `note`.
+pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspondences, bool)> {
     if let (Some(source), Some(target), Some(indices)) = (&options.source, &options.target, &options.indices)
     {
+        for (option, path) in [("--source", source), ("--target", target), ("--indices", indices)] {
+            ensure!(
+                path.as_os_str() != "-",
+                "{option} must name a file: only matches can come from standard input, `-`"
+            );
+        }
         let (a, b, pairs) = (read_points(source)?, read_points(target)?, read_indices(indices)?);
         let name = |path: &Path| path.display().to_string();
         let place = || format!("`{}` into `{}` and `{}`", name(indices), name(source), name(target));
-        return Ok((Correspondences::from_indices(&a, &b, &pairs).with_context(place)?, false));
+        let matches = Correspondences::from_indices(&a, &b, &pairs).with_context(place)?;
+        for (path, cloud) in [(source, &a), (target, &b)] {
+            let holes = cloud.iter().filter(|p| !p.iter().all(|x| x.is_finite())).count();
+            if holes > 0 {
+                // A pair that used one would have been an error.
+                let what = if holes == 1 { "point that is not finite" } else { "points that are not finite" };
+                note(&format!(
+                    "note: `{}` has {holes} {what}; no index pair uses {}",
+                    name(path),
+                    if holes == 1 { "it" } else { "them" }
+                ));
+            }
+        }
+        return Ok((matches, false));
     }
     // Clap has seen to it that there is one.
     let Some(path) = &options.pairs else {

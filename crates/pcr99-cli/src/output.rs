@@ -152,12 +152,18 @@ fn one_field_per_line(document: &Value) -> String {
 }
 
 /// A few lines to read.
-pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> String {
+pub(crate) fn summary(method: &str, matches: usize, needed: usize, found: &Registration) -> String {
     let mut text = match found.status {
         Status::Registered => format!("registered: {} of {matches} matches agree\n", found.inliers.len()),
+        Status::NotReliable if found.inliers.len() >= needed => {
+            format!(
+                "NOT RELIABLE: the {} of {matches} matches that agree lie on a line; the best guess is\n",
+                found.inliers.len()
+            )
+        }
         Status::NotReliable => {
             format!(
-                "NOT RELIABLE: only {} of {matches} matches agree; the best guess is\n",
+                "NOT RELIABLE: {} of {matches} matches agree, {needed} are needed; the best guess is\n",
                 found.inliers.len()
             )
         }
@@ -176,7 +182,7 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
         let _ = writeln!(text, "\n  scale        {}", shown(model.scale()));
     }
     let rmse = found.inlier_rmse.map_or(String::from("none"), shown);
-    let _ = writeln!(text, "  inlier rmse  {rmse} (threshold {})", found.threshold);
+    let _ = writeln!(text, "  inlier rmse  {rmse} (threshold {})", shown(found.threshold));
     let _ = writeln!(
         text,
         "  searched     {} triplets, {} hypotheses; stopped: {}",

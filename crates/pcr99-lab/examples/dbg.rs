@@ -9,7 +9,7 @@ fn main() {
             ("known", Scale::one(), ScaleChoice::Fixed(1.0)),
             ("unknown", Scale::Unknown, ScaleChoice::Random),
         ] {
-            for ratio in [0.99, 1.0] {
+            for ratio in [0.98, 0.99, 1.0] {
                 let mut solver = Solver::new();
                 let mut nfas = Vec::new();
                 let mut effs = Vec::new();

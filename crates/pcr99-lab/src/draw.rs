@@ -1,6 +1,6 @@
 //! Random streams, one per part of a problem, and the draws made from them.
 
-use pcr99::random::Random;
+use pcr99::{Similarity, random::Random};
 
 use crate::vector::{Vector, dot, norm, times};
 
@@ -69,18 +69,13 @@ pub(crate) fn in_unit_ball(random: &mut Random) -> Vector {
 
 /// A rotation, uniform on SO(3): four normal numbers, normalised, are a uniform unit quaternion.
 pub(crate) fn rotation(random: &mut Random) -> [[f64; 3]; 3] {
-    let [w, x, y, z] = loop {
+    loop {
         let q: [f64; 4] = std::array::from_fn(|_| random.gaussian());
-        let length = q.iter().map(|c| c * c).sum::<f64>().sqrt();
-        if length > 1e-10 {
-            break q.map(|c| c / length);
+        // Too short to have a direction.
+        if q.iter().map(|c| c * c).sum::<f64>() > 1e-20 {
+            return Similarity::from_quaternion(1.0, q, [0.0; 3]).rotation();
         }
-    };
-    [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-    ]
+    }
 }
 
 #[cfg(test)]

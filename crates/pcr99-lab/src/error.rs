@@ -8,6 +8,12 @@ pub enum Error {
         /// Number asked for.
         points: usize,
     },
+    /// More points than there is a use, and memory, for.
+    #[error("a problem may have at most {most} points, got {points}: ask for fewer", most = crate::problem::MOST_POINTS)]
+    TooManyPoints {
+        /// Number asked for.
+        points: usize,
+    },
     /// The share of outliers is not a share.
     #[error("the outlier ratio must be from 0 to 1, got {value}: write 99 % as 0.99")]
     OutlierRatio {

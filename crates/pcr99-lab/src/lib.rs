@@ -51,8 +51,8 @@
 //! # Features
 //!
 //! `bunny` adds `Shape::Bunny`, the Stanford Bunny of the paper, and makes it the default shape. It
-//! is off by default because the scan must not be used in commercial products without permission;
-//! see `data/NOTICE`.
+//! is off by default, and works only in the repository, because the scan must not be used in
+//! commercial products without permission and so is not in the published package; see `data/NOTICE`.
 
 mod draw;
 

@@ -7,6 +7,9 @@ use crate::{
     vector::{add, times},
 };
 
+/// The largest number of matches: 10⁸ take about 10 GB while they are made.
+pub const MOST_POINTS: usize = 100_000_000;
+
 /// The largest `‖t‖`; see [`Recipe`].
 const LONGEST_TRANSLATION: f64 = 3.0;
 
@@ -52,7 +55,7 @@ impl OutlierCenter {
 /// | choice | default | |
 /// |---|---|---|
 /// | shape | Bunny with the feature `bunny`, else the knot | [`Shape`] |
-/// | points `n` | 1000 | at least 3 |
+/// | points `n` | 1000 | from 3 to [`MOST_POINTS`] |
 /// | outlier ratio `r` | 0.99 | from 0 to 1; exactly `round(r·n)` targets are replaced |
 /// | noise `σ` | 0.01 | of each coordinate, in target units, whatever the scale |
 /// | scale `s` | fixed, 1 | [`ScaleChoice`] |
@@ -110,9 +113,13 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// Below 3.
+    /// Below 3, or above [`MOST_POINTS`].
     pub fn with_points(self, points: usize) -> Result<Self, Error> {
-        if points >= 3 { Ok(Self { points, ..self }) } else { Err(Error::TooFewPoints { points }) }
+        match points {
+            0..3 => Err(Error::TooFewPoints { points }),
+            3..=MOST_POINTS => Ok(Self { points, ..self }),
+            _ => Err(Error::TooManyPoints { points }),
+        }
     }
 
     /// Sets the share of wrong matches `r`.
@@ -470,6 +477,11 @@ mod tests {
     fn bad_values_are_refused_with_a_remedy() {
         let message = |result: Result<Recipe, Error>| result.unwrap_err().to_string();
         assert_eq!(message(knot().with_points(2)), "a problem needs at least 3 points, got 2: ask for more");
+        assert!(knot().with_points(MOST_POINTS).is_ok());
+        assert_eq!(
+            message(knot().with_points(usize::MAX)),
+            format!("a problem may have at most 100000000 points, got {}: ask for fewer", usize::MAX)
+        );
         assert_eq!(
             message(knot().with_outlier_ratio(99.0)),
             "the outlier ratio must be from 0 to 1, got 99: write 99 % as 0.99"

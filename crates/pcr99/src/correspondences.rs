@@ -28,6 +28,7 @@ pub struct Correspondences {
     points: Soa,
     source: Frame,
     target: Frame,
+    weights: Option<Vec<f64>>,
 }
 
 impl Correspondences {
@@ -46,7 +47,7 @@ impl Correspondences {
         let (source_frame, a) = Frame::of(source, Side::Source)?;
         let (target_frame, b) = Frame::of(target, Side::Target)?;
         Frame::check_room(&source_frame, &target_frame)?;
-        Ok(Self { points: Soa { a, b }, source: source_frame, target: target_frame })
+        Ok(Self { points: Soa { a, b }, source: source_frame, target: target_frame, weights: None })
     }
 
     /// Matches given as pairs of indices (from 0) into two clouds.
@@ -69,6 +70,25 @@ impl Correspondences {
         Self::new(&pick(source, Side::Source, 0)?, &pick(target, Side::Target, 1)?)
     }
 
+    /// Gives each match a weight, for instance the confidence of the matcher: higher ones are looked at first. What they come to is
+    /// still judged by the geometry alone.
+    ///
+    /// # Errors
+    /// Unless there is one finite weight for each match.
+    pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
+        let matches = self.len();
+        let good = weights.iter().take_while(|weight| weight.is_finite()).count();
+        if good != matches || weights.len() != matches {
+            return Err(Error::BadWeight { index: good.min(matches), matches });
+        }
+        Ok(Self { weights: Some(weights.to_vec()), ..self })
+    }
+
+    /// The weights, if there are any.
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
     /// How many matches there are (`n`).
     #[expect(clippy::len_without_is_empty, reason = "there are always at least three")]
     pub fn len(&self) -> usize {
@@ -84,7 +104,7 @@ impl Correspondences {
         let matches: Vec<u32> = matches.iter().map(|&i| i as u32).collect();
         let known = match scale {
             Scale::Known(s) => Some(self.scale_inward(s)),
-            Scale::Unknown => None,
+            Scale::Unknown | Scale::Between(..) => None,
         };
         least_squares::fit(&self.points, &matches, known).map(|model| self.outward(&model))
     }

@@ -44,6 +44,27 @@ pub enum Error {
         /// The most that is accepted.
         high: f64,
     },
+    /// A range whose ends are in the wrong order.
+    #[error("the scale range {low}..{high} is empty: the first number must be the smaller one")]
+    EmptyRange {
+        /// The first number.
+        low: f64,
+        /// The second.
+        high: f64,
+    },
+    /// The published method has no notion of a bounded scale.
+    #[error("the paper's method takes a known or an unknown scale, not a range: use the default method")]
+    ScaleRangeWithPaper,
+    /// There is not one weight for each match, or one of them is not finite.
+    #[error(
+        "weight {index} (counted from 0) is missing or not finite: give one finite number for each of the {matches} matches"
+    )]
+    BadWeight {
+        /// Which weight, from 0.
+        index: usize,
+        /// How many matches there are.
+        matches: usize,
+    },
     /// A number that must be at least one was zero.
     #[error("`{name}` must be at least 1")]
     Zero {

@@ -1,10 +1,11 @@
 //! What a consensus is worth: the number of false alarms, the effective support, and the verdict.
 //!
 //! **Number of false alarms** (a-contrario; Desolneux, Moisan, Morel; Moisan, Moulon, Monasse for RANSAC). If all matches were
-//! wrong, how many transforms through three of them would one expect to find that have `k` matches within `e`?
-//! `NFA(k) = (n − 3) · C(n, k) · C(k, 3) · α(e_k)^(k − 3)`, with `e_k` the k-th smallest residual and `α(e)` the chance that a
-//! wrong match is within `e` by accident. The least over all `k ≥ 4` with `e_k ≤ δ` is the evidence: it prefers tight sets and
-//! picks its own threshold below `δ`. Three matches are never evidence.
+//! wrong, how often would one expect some `k` of them to fit one transform within `e`, three being met by any transform?
+//! `NFA(k) = (n − 3) · C(n, k) · α(e_k)^(k − 3)`, with `e_k` the k-th smallest residual and `α(e)` the chance that a wrong match is
+//! within `e` by accident. The least over all `k` with `e_k ≤ δ` is the evidence: it prefers tight sets and picks its own threshold
+//! below `δ`. Three matches are never evidence. (With transforms through three points there is a further factor `C(k, 3)`, the choice of
+//! the three; ours is the least-squares fit, one for each set.)
 //!
 //! **α** is measured against the spread of the targets: with `a_1, a_2, a_3` the half-axes of the ellipsoid that they fill,
 //! `α(e) = Π min(1, e/a_i)`. A ball of radius `ρ` gives `(e/ρ)³`; flat targets give the two-dimensional law.
@@ -21,18 +22,19 @@ use crate::{
 /// What a consensus is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
-    /// log₁₀ of the number of false alarms: −3 says that chance alone would give this once in a thousand such problems.
+    /// log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
+    /// Above zero it is no evidence at all.
     pub log10_nfa: f64,
     /// The inliers, those within `3δ` of each other counted once; counting stops at 100.
     pub effective_inliers: usize,
 }
 
 /// Registered needs a number of false alarms of at most this power of ten …
-pub(crate) const SIGNIFICANT: f64 = -2.0;
+pub(crate) const SIGNIFICANT: f64 = -1.0;
 /// … and either this many effective inliers …
 const ENOUGH_EFFECTIVE: usize = 10;
 /// … or that this share of the inliers is effective: few, but scattered.
-const SCATTERED: f64 = 0.6;
+const SCATTERED: f64 = 0.5;
 
 impl Evidence {
     /// The verdict on a consensus of so many `inliers`: registered when it is significant, and not just one patch of
@@ -153,18 +155,16 @@ impl Judge {
         background: &Background,
     ) -> f64 {
         let inliers = inliers_sq.len();
-        if n < 4 || inliers < 4 {
-            return 0.0;
-        }
         let finest_sq = background.finest * background.finest;
         let log_axes = background.half_axes.map(libm::log);
         let chance =
             |log_residual: f64| log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum::<f64>();
+        let thresholds = libm::log((n.max(4) - 3) as f64);
         let log_nfa = |k: usize, choose_n: f64, log_residual: f64| {
-            let triples = (k * (k - 1) * (k - 2)) as f64 / 6.0;
-            libm::log((n - 3) as f64 * triples) + choose_n + (k - 3) as f64 * chance(log_residual)
+            thresholds + choose_n + (k.max(3) - 3) as f64 * chance(log_residual)
         };
-        let mut best: f64 = 0.0;
+        // What any three matches are worth.
+        let mut best = thresholds + libm::log(n as f64 * (n.max(2) - 1) as f64 * (n.max(3) - 2) as f64 / 6.0);
         if inliers <= EACH {
             self.sorted.clear();
             self.sorted.extend(inliers_sq.iter().map(|sq| sq.max(finest_sq)));

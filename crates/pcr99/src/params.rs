@@ -34,7 +34,7 @@ impl Positive {
         self.0
     }
 
-    /// For our own literals, checked when compiled.
+    /// For our own literals; called in a `const` block, it is checked when compiled.
     pub(crate) const fn literal(value: f64) -> Self {
         assert!(value > 0.0 && value < f64::INFINITY);
         Self(value)
@@ -54,6 +54,8 @@ pub enum Scale {
     Unknown,
     /// `s` is given (Sec. VI).
     Known(Positive),
+    /// Estimate `s`, which is known to be between these; for the default method only.
+    Between(Positive, Positive),
 }
 
 impl Scale {
@@ -65,8 +67,17 @@ impl Scale {
         Positive::new("scale", s).map(Self::Known)
     }
 
+    /// A scale that is known to be between `low` and `high`.
+    ///
+    /// # Errors
+    /// Unless both are finite and above zero, and `low` below `high`.
+    pub fn between(low: f64, high: f64) -> Result<Self, Error> {
+        let bounds = (Positive::new("least scale", low)?, Positive::new("greatest scale", high)?);
+        if low < high { Ok(Self::Between(bounds.0, bounds.1)) } else { Err(Error::EmptyRange { low, high }) }
+    }
+
     /// The scale is one: a rigid motion.
     pub const fn one() -> Self {
-        Self::Known(Positive::literal(1.0))
+        Self::Known(const { Positive::literal(1.0) })
     }
 }

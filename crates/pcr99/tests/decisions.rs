@@ -84,6 +84,71 @@ fn three_matches_are_solved_and_not_trusted() {
     assert!(distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.2);
 }
 
+/// Decision 17: when the largest consensus fixes no transform, the hypothesis is returned and not trusted, however many agree.
+#[test]
+fn a_consensus_that_fixes_no_transform_is_not_trusted() {
+    // Fewer than three: thirty matches, of which no three agree within a tiny threshold.
+    let p = problem(30, 0, 1.0, 5);
+    let tight = Params::new(1e-9).unwrap().with_epsilon(1.0).unwrap();
+    let tight = tight.with_min_inliers(MinInliers::new(1, 0.0).unwrap());
+    let found = paper::solve(&pairs(&p), Scale::one(), &tight).unwrap();
+    assert!(found.inliers.len() < 3 && found.counters.hypotheses > 0);
+    assert_eq!((found.status, found.target_from_source.is_some()), (Status::NotReliable, true));
+
+    // A line: thirty matches on it, and one beside it whose target is 0.3 too far. A third of that is on each of a sample with two
+    // of the line, so that the line agrees within 0.15 and the one beside it does not.
+    let line: Vec<[f64; 3]> = (0..30).map(|i| [f64::from(i), 0.0, 0.0]).collect();
+    let (mut source, mut target) = (line.clone(), line);
+    source.push([14.0, 1.0, 0.0]);
+    target.push([14.0, 1.3, 0.0]);
+    for scale in [Scale::one(), Scale::Unknown] {
+        let both = Correspondences::new(&source, &target).unwrap();
+        let found = paper::solve(&both, scale, &Params::new(0.15).unwrap()).unwrap();
+        assert_eq!(found.inliers, (0..30).collect::<Vec<_>>());
+        assert_eq!(
+            (found.status, found.target_from_source.is_some()),
+            (Status::NotReliable, true),
+            "{scale:?}"
+        );
+    }
+}
+
+/// Review defect 1: one wrong match far away, in either set.
+#[test]
+fn one_stray_does_no_harm() {
+    let p = problem(100, 60, 1.0, 21);
+    let stray = (0..100).find(|i| p.inliers.binary_search(i).is_err()).unwrap();
+    for far in [1e10, -1e20, 1e38] {
+        for in_target in [false, true] {
+            let (mut source, mut target) = (p.source.clone(), p.target.clone());
+            if in_target {
+                target[stray][0] = far
+            } else {
+                source[stray][0] = far
+            }
+            let strayed = Correspondences::new(&source, &target).unwrap();
+            for scale in [Scale::one(), Scale::Unknown] {
+                for sampling in [Sampling::Ordered, Sampling::random(1)] {
+                    let found = paper::solve(&strayed, scale, &params().with_sampling(sampling)).unwrap();
+                    let off = distance(&found.target_from_source.unwrap(), &p.truth, &p.source);
+                    assert!(found.is_registered() && off < 0.03, "{far} {in_target} {scale:?}: {off}");
+                }
+            }
+        }
+    }
+}
+
+/// The threshold that comes back is the number that was given, whatever the units inside.
+#[test]
+fn the_threshold_is_the_callers_own() {
+    for (unit, threshold) in [(1e-200, 0.1), (1.0, 0.1), (1e150, 1e-200)] {
+        let mut p = problem(20, 20, 1.0, 3);
+        p.target.iter_mut().flatten().for_each(|x| *x *= unit);
+        let found = paper::solve(&pairs(&p), Scale::Unknown, &Params::new(threshold).unwrap()).unwrap();
+        assert_eq!(found.threshold, threshold);
+    }
+}
+
 /// Decision 12: one refit; the inliers are those of the hypothesis, and are not collected again.
 #[test]
 fn inliers_are_those_of_the_hypothesis() {
@@ -111,6 +176,8 @@ fn the_caller_can_stop_at_any_time() {
         let at_once =
             solver.solve_until(&pairs(&p), Scale::Unknown, &params, &stop::after(Duration::ZERO)).unwrap();
         assert_eq!((at_once.stopped_because, at_once.status), (StopReason::TimeLimit, Status::NoSolution));
+        let first = if sampling == Sampling::Ordered { "score" } else { "search" };
+        assert_eq!(at_once.seconds.stages[0].0, first, "the stage in which it was stopped");
 
         let asked = Cell::new(0);
         let later = || {

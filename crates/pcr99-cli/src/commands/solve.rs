@@ -1,7 +1,7 @@
 //! `pcr99 solve`: matches in a file → transform.
 
-use anyhow::Result;
-use pcr99::{Scale, Status, paper};
+use anyhow::{Result, anyhow};
+use pcr99::{Error, Scale, Status, paper};
 
 use crate::{
     Outcome,
@@ -15,21 +15,28 @@ use crate::{
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.output.as_deref())?;
     let params = input::paper_params(options)?;
-    let (pairs, has_weights) = input::matches(options)?;
+    let note = |line: &str| {
+        if !args.quiet {
+            say(line)
+        }
+    };
+    let (pairs, has_weights) = input::matches(options, note)?;
     let method = options.method.name();
-    if has_weights && !args.quiet {
-        say(&format!("note: method `{method}` does not use the weights of the matches"));
+    if has_weights {
+        note(&format!("note: method `{method}` does not use the weights of the matches"));
     }
     let watch = Watch::start(options.time_limit, args.quiet);
     if args.verbose {
         say(&described(options, &params, pairs.len()));
     }
-    let found = paper::Solver::new().solve_until(&pairs, options.scale.0, &params, &|| watch.check())?;
+    let found = paper::Solver::new()
+        .solve_until(&pairs, options.scale.0, &params, &|| watch.check())
+        .map_err(with_remedy)?;
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
         Format::Json => output::json(method, pairs.len(), &found),
-        Format::Summary => output::summary(method, pairs.len(), &found),
+        Format::Summary => output::summary(method, pairs.len(), params.min_inliers().of(pairs.len()), &found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
                 say(match found.status {
@@ -42,6 +49,17 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     };
     sink.write(|out| out.write_all(document.as_bytes()))?;
     Ok(super::outcome(&found))
+}
+
+/// The library knows the remedy, and we the options for it.
+fn with_remedy(error: Error) -> anyhow::Error {
+    match error {
+        Error::TooMuchMemory { needed_mib, .. } => {
+            anyhow!("{error} (--memory-budget {needed_mib}, or --method paper-random, which keeps no tables)")
+        }
+        Error::OutOfMemory { .. } => anyhow!("{error} (--method paper-random)"),
+        _ => error.into(),
+    }
 }
 
 /// What the search is about to do, for `--verbose`.

@@ -71,6 +71,8 @@ fn other_numbers_have_their_ranges() {
         ("--outliers nan", "from 0 to 1, got NaN"),
         ("--outliers most", "expected a number"),
         ("--points 2", "at least 3 points, got 2"),
+        ("--points 99999999999", "at most 100000000 points, got 99999999999: ask for fewer"),
+        ("--points 18446744073709551615", "at most 100000000 points"),
         ("--points -5", "expected a whole number"),
         ("--points 2.5", "expected a whole number"),
     ] {
@@ -105,6 +107,16 @@ fn matches_come_from_one_place() {
     refused("solve --threshold 1 --source a.ply --target b.ply", &["--indices"]);
     refused("solve --threshold 1 --indices i.txt", &["--source", "--target"]);
     refused("solve m.csv --source a.ply --target b.ply --indices i.txt", &["cannot be used with"]);
+    for (option, args) in [
+        ("--source", "--source - --target b.ply --indices i.txt"),
+        ("--target", "--source a.ply --target - --indices i.txt"),
+        ("--indices", "--source a.ply --target b.ply --indices -"),
+    ] {
+        refused(
+            &format!("solve --threshold 1 {args}"),
+            &[option, "must name a file: only matches can come from standard input"],
+        );
+    }
     refused(
         "solve m.csv --threshold 1 --json --format matrix",
         &["--json", "--format", "cannot be used with"],

@@ -184,7 +184,8 @@ mod tests {
         #[test]
         fn coarse_count_is_never_too_small(
             n in 1_usize..200, seed in any::<u64>(), linear in uniform3(uniform3(-2.0..2.0)),
-            translation in uniform3(-2.0..2.0), power in -8..24_i32, noise in 0..12_i32, reach in 0..4_i32,
+            translation in prop_oneof![Just([0.0; 3]), uniform3(-2.0..2.0)], power in prop_oneof![4 => -1..2_i32, 1 => -8..24],
+            noise in prop_oneof![2 => 7..12_i32, 1 => 0..7], reach in prop_oneof![4 => 0..2_i32, 1 => 2..4],
             pick in any::<Index>(),
         ) {
             let mut random = Random::new(seed);

@@ -106,14 +106,13 @@ struct Touch {
     blocks: usize,
 }
 
-/// More than the rounding error of `x`: candidates at the very edge are touched rather than missed.
-const EDGE: f64 = 1e-9;
-
 impl Touch {
     fn of(grid: Grid, epsilon: f64) -> Self {
         // Exact data give a grid far narrower than ε, of which each ratio touches all: no more than there is.
         let reach = (epsilon / grid.step).min(grid.len as f64);
-        let touched = (2.0 * (reach + EDGE)) as usize + 2;
+        // From ⌊x − reach⌋ to ⌊x + reach⌋. Candidates at the very edge save nothing but rounding, and are not missed by rounding of x
+        // either: the first is one too low unless it is at the edge, and there is one to spare at the end.
+        let touched = (2.0 * reach) as usize + 2;
         Self { reach, margin: reach as usize + 1, blocks: touched.div_ceil(BLOCK) }
     }
 }
@@ -140,7 +139,7 @@ compiled_twice! {
 #[inline(always)]
 fn add_savings_lanes(row: &[f64], grid: Grid, epsilon: f64, touch: Touch, sums: &mut [f64]) {
     let per_step = 1.0 / grid.step;
-    let shift = touch.margin as f64 - touch.reach - EDGE;
+    let shift = touch.margin as f64 - touch.reach;
     for &log_ratio in row {
         // NaN goes to the first candidates and saves nothing there.
         let start = ((log_ratio - grid.first) * per_step + shift) as usize;

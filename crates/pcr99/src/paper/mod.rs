@@ -171,6 +171,7 @@ impl<'a> Problem<'a> {
             known_scale: match scale {
                 Scale::Unknown => None,
                 Scale::Known(s) => Some(pairs.scale_inward(s)),
+                Scale::Between(..) => return Err(Error::ScaleRangeWithPaper),
             },
             delta: pairs.target_length_inward(params.inlier_threshold()),
             epsilon: params.epsilon().get(),

@@ -110,8 +110,8 @@ impl Params {
     pub fn new(inlier_threshold: f64) -> Result<Self, Error> {
         Ok(Self {
             inlier_threshold: Positive::new("inlier_threshold", inlier_threshold)?,
-            epsilon: Positive::literal(0.1),
-            grid_step: Positive::literal(0.1),
+            epsilon: const { Positive::literal(0.1) },
+            grid_step: const { Positive::literal(0.1) },
             batch: 1000,
             min_inliers: MinInliers::default(),
             hypothesis_limit: None,

@@ -21,7 +21,7 @@ use crate::{
 /// How many bytes the tables may come to take.
 pub(super) fn memory_needed(n: usize, scale: Scale) -> u128 {
     match scale {
-        Scale::Unknown => LogRatios::memory_needed(n),
+        Scale::Unknown | Scale::Between(..) => LogRatios::memory_needed(n),
         Scale::Known(_) => ConsistentBits::memory_needed(n),
     }
 }

@@ -180,8 +180,14 @@ mod tests {
     fn a_run_can_be_stopped_inside() {
         let mut points = test_points::random(600, 2);
         points.b = points.a.clone();
-        let problem =
-            Problem { points: &points, known_scale: Some(1.0), delta: 0.05, epsilon: 0.1, grid_step: 0.1, required: 601 };
+        let problem = Problem {
+            points: &points,
+            known_scale: Some(1.0),
+            delta: 0.05,
+            epsilon: 0.1,
+            grid_step: 0.1,
+            required: 601,
+        };
         let params = Params::new(0.05).unwrap();
         let ranking = crate::paper::ranking::Ranking::by_descending(&vec![0.0; 600]);
         let asked = std::cell::Cell::new(0_u64);

@@ -133,11 +133,6 @@ impl Best {
         self.kept.first()
     }
 
-    /// Changes what all are worth by the same factor.
-    pub(super) fn add_to_log10_nfa(&mut self, change: f64) {
-        self.kept.iter_mut().for_each(|kept| kept.log10_nfa = (kept.log10_nfa + change).min(0.0));
-    }
-
     /// Takes a candidate in, unless one like it is better, or it is worse than all of those there is room for.
     pub(super) fn insert(&mut self, candidate: Candidate) {
         if self.kept.iter().any(|kept| !candidate.is_better_than(kept) && candidate.is_like(kept)) {

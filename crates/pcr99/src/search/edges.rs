@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::subset::Subset;
+use super::{subset::Subset, threads::WORTH_IT};
 use crate::kernel::{
     edges::{
         NOWHERE, Slicing, common, consistent_row, mirror, pair_supports, row_supports, slice_row, slice_spans,
@@ -23,8 +23,6 @@ const LONGEST_SPAN: u8 = 4;
 const WIDEST_TOLERANCE: f32 = 0.4;
 /// At most so many slices: each costs a row of bits per match.
 const MOST_SLICES: u8 = 48;
-/// From so many matches on, work is shared between threads.
-const PARALLEL_FROM: usize = 2048;
 
 /// The graph over one subset.
 #[derive(Debug, Default)]
@@ -102,7 +100,7 @@ impl Edges {
         let spans = |(i, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
             slice_spans(&subset.columns, i, slicing, first, more);
         };
-        if n < PARALLEL_FROM {
+        if n < WORTH_IT {
             first.chunks_exact_mut(span).zip(more.chunks_exact_mut(span)).enumerate().for_each(spans);
         } else {
             first.par_chunks_exact_mut(span).zip(more.par_chunks_exact_mut(span)).enumerate().for_each(spans);
@@ -158,7 +156,7 @@ impl Edges {
     pub(super) fn supported_pairs(&mut self, differences: Range<usize>, least: f32, out: &mut Vec<Pair>) {
         out.clear();
         let mut work = std::mem::take(&mut self.work);
-        if self.n < PARALLEL_FROM {
+        if self.n < WORTH_IT {
             self.judge(0..self.n, &differences, least, &mut work, out);
         } else {
             let chunks: Vec<Vec<Pair>> = (0..self.n.div_ceil(512))
@@ -306,7 +304,7 @@ fn grow<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) {
 /// Calls `make` with the number and the content of each part of `size`; in parallel when there are many matches.
 fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(usize, &mut [T]) + Sync) {
     let each = |(k, part): (usize, &mut [T])| make(k, part);
-    if n < PARALLEL_FROM {
+    if n < WORTH_IT {
         all.chunks_exact_mut(size).enumerate().for_each(each);
     } else {
         all.par_chunks_exact_mut(size).enumerate().for_each(each);

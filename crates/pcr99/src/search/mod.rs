@@ -27,6 +27,7 @@ mod clique;
 mod edges;
 mod params;
 mod subset;
+mod threads;
 mod threshold;
 
 use self::{
@@ -34,6 +35,7 @@ use self::{
     clique::Clique,
     edges::{Edges, Pair},
     subset::{Order, Subset},
+    threads::Threads,
 };
 use crate::{
     Correspondences, Counters, Error, Registration, Scale, Seconds, StopReason,
@@ -64,6 +66,7 @@ pub struct Solver {
     clique: Clique,
     refiner: Refiner,
     judge: Judge,
+    threads: Threads,
 }
 
 /// `τ = 0.7 δ`: with `δ` five standard deviations, 2.5 of the difference of two distances.
@@ -82,8 +85,6 @@ const RUNNERS_UP: usize = 32;
 const FIRST_CONTRAST: f32 = 1.5;
 /// Pairs that are tried at each level while the threshold is not known yet.
 const LIMITED_EFFORT: u64 = 4000;
-/// As many thresholds tried, as many chances: log₁₀ 5.
-const LADDER_PENALTY: f64 = 0.7;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
 /// Pairs that are tried before all are sorted.
@@ -93,6 +94,7 @@ const FIRST_PAIRS: usize = 3;
 struct Problem<'a> {
     points: &'a Soa,
     model: Model,
+    weights: Option<&'a [f64]>,
     /// No smaller than single precision can tell.
     tau: f64,
 }
@@ -135,13 +137,18 @@ impl Solver {
                 delta,
                 known_scale: match scale {
                     Scale::Known(s) => Some(pairs.scale_inward(s)),
-                    Scale::Unknown => None,
+                    Scale::Unknown | Scale::Between(..) => None,
                 },
-                scale_range: None,
+                scale_range: match scale {
+                    Scale::Between(low, high) => Some([pairs.scale_inward(low), pairs.scale_inward(high)]),
+                    Scale::Unknown | Scale::Known(_) => None,
+                },
                 background,
             },
+            weights: pairs.weights(),
             tau: (TAU * delta).max(FINEST_TAU),
         };
+        self.threads.set(params.threads(), pairs.len());
         let mut searched = Searched::new(params.candidates());
         let delta = match params.threshold() {
             Some(delta) => {
@@ -149,7 +156,7 @@ impl Solver {
                 self.search(&problem(delta), params, u64::MAX, &mut searched, stop);
                 delta
             }
-            None => self.search_with_any_threshold(problem, background.extent(), params, &mut searched, stop),
+            None => self.search_with_any_threshold(&problem, params, &mut searched, stop),
         };
         clock.lap("search");
         let threshold =
@@ -162,12 +169,12 @@ impl Solver {
     /// Searches along the ladder of thresholds; returns the one that suits.
     fn search_with_any_threshold<'a>(
         &mut self,
-        problem: impl Fn(f64) -> Problem<'a>,
-        extent: f64,
+        problem: &impl Fn(f64) -> Problem<'a>,
         params: &Params,
         searched: &mut Searched,
         stop: StopCheck<'_>,
     ) -> f64 {
+        let extent = problem(1.0).model.background.extent();
         let mut best: Option<(Candidate, f64)> = None;
         for rung in threshold::LADDER {
             let problem = problem(rung * extent);
@@ -191,8 +198,7 @@ impl Solver {
                 best = Some((candidate, delta));
             }
             let asked = matches!(here.stopped_because, StopReason::TimeLimit | StopReason::Interrupted);
-            if asked || best.as_ref().is_some_and(|(best, _)| best.log10_nfa <= SIGNIFICANT - LADDER_PENALTY)
-            {
+            if asked || best.as_ref().is_some_and(|(best, _)| best.log10_nfa <= SIGNIFICANT) {
                 break;
             }
         }
@@ -203,7 +209,6 @@ impl Solver {
         {
             self.search(&problem(delta), params, u64::MAX, searched, stop);
         }
-        searched.best.add_to_log10_nfa(LADDER_PENALTY);
         delta
     }
 
@@ -217,7 +222,7 @@ impl Solver {
         stop: StopCheck<'_>,
     ) {
         let n = problem.points.len();
-        self.order.reset(n, params.seed(), None);
+        self.order.reset(n, params.seed(), problem.weights);
         let known = problem.model.known_scale.is_some();
         let mut largest = n;
         while largest > FIRST_SUBSET && Edges::memory_needed(largest, known) > params.memory_budget() {
@@ -254,10 +259,11 @@ impl Solver {
         let members = self.order.first(size);
         let known = problem.model.known_scale;
         self.subset.assign(problem.points, members, known.unwrap_or(1.0));
-        match known {
+        let range = problem.model.scale_range.map(|range| range.map(libm::log));
+        self.threads.run(|| match known {
             Some(_) => self.edges.build_known(&self.subset, problem.tau),
-            None => self.edges.build_unknown(&self.subset, problem.tau, None),
-        }
+            None => self.edges.build_unknown(&self.subset, problem.tau, range),
+        });
         // What is known from earlier levels, seen in this subset.
         let mut local = Best::new(params.candidates());
         for candidate in searched.best.all() {
@@ -273,7 +279,9 @@ impl Solver {
             let (mut from, mut chunk) = (1, if known.is_some() { half } else { 512 / size + 1 });
             while from <= half {
                 let differences = from..(from + chunk).min(half + 1);
-                self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
+                self.threads.run(|| {
+                    self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
+                });
                 let ended = self.examine(problem, least_clique, &mut local, searched, stop);
                 self.promote(problem, &local, size, searched);
                 if ended.is_some() {

@@ -42,14 +42,7 @@ pub fn problem(n: usize, right: usize, scale: f64, seed: u64) -> Problem {
 /// A random rotation and translation with this scale.
 pub fn similarity(scale: f64, random: &mut Random) -> Similarity {
     let q: [f64; 4] = std::array::from_fn(|_| random.gaussian());
-    let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let [w, x, y, z] = q.map(|c| c / norm);
-    let rotation = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-    ];
-    Similarity::new(scale, rotation, std::array::from_fn(|_| 3.0 * random.gaussian()))
+    Similarity::from_quaternion(scale, q, std::array::from_fn(|_| 3.0 * random.gaussian()))
 }
 
 /// How far apart two transforms move the points, at most.
