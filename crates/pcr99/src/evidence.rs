@@ -30,19 +30,24 @@ pub struct Evidence {
 }
 
 /// Registered needs a number of false alarms of at most this power of ten …
-pub(crate) const SIGNIFICANT: f64 = -1.0;
+const SIGNIFICANT: f64 = -1.0;
 /// … and either this many effective inliers …
 const ENOUGH_EFFECTIVE: usize = 10;
 /// … or that this share of the inliers is effective: few, but scattered.
 const SCATTERED: f64 = 0.5;
 
 impl Evidence {
+    /// Whether chance alone does not explain it.
+    pub(crate) fn is_significant(&self) -> bool {
+        self.log10_nfa <= SIGNIFICANT
+    }
+
     /// The verdict on a consensus of so many `inliers`: registered when it is significant, and not just one patch of
     /// neighbours.
     pub fn status(&self, inliers: usize) -> Status {
         let scattered = self.effective_inliers >= ENOUGH_EFFECTIVE
             || self.effective_inliers as f64 >= SCATTERED * inliers as f64;
-        if self.log10_nfa <= SIGNIFICANT && scattered { Status::Registered } else { Status::NotReliable }
+        if self.is_significant() && scattered { Status::Registered } else { Status::NotReliable }
     }
 }
 

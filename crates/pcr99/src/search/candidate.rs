@@ -1,7 +1,7 @@
 //! Candidates: transforms refined until stable, with what they are worth; the best few distinct ones.
 
 use crate::{
-    Similarity,
+    Evidence, Similarity, Status,
     evidence::{Background, Judge},
     kernel::{Soa, consensus::Affine, edges::common, residuals::squared_residuals},
     least_squares,
@@ -15,13 +15,24 @@ pub(super) struct Candidate {
     pub(super) inliers: Vec<u32>,
     /// The same, one bit each.
     mask: Vec<u64>,
-    pub(super) log10_nfa: f64,
+    pub(super) evidence: Evidence,
 }
 
 impl Candidate {
-    /// Better: more evidence; then more inliers.
+    /// Whether it can be trusted.
+    pub(super) fn is_reliable(&self) -> bool {
+        self.evidence.status(self.inliers.len()) == Status::Registered
+    }
+
+    /// Whether chance does not explain it; it may still be one patch of neighbours.
+    pub(super) fn is_significant(&self) -> bool {
+        self.evidence.is_significant()
+    }
+
+    /// Better: to be trusted; then more evidence; then more inliers.
     pub(super) fn is_better_than(&self, other: &Self) -> bool {
-        (self.log10_nfa, other.inliers.len()) < (other.log10_nfa, self.inliers.len())
+        let key = |one: &Self, two: &Self| (!one.is_reliable(), one.evidence.log10_nfa, two.inliers.len());
+        key(self, other) < key(other, self)
     }
 
     /// Whether match `i` is among its inliers.
@@ -95,7 +106,12 @@ impl Refiner {
         let log10_nfa = judge.log10_nfa(&self.inlier_residuals, delta_sq, points.len(), &known.background);
         let mut mask = vec![0; points.len().div_ceil(64)];
         self.inliers.iter().for_each(|&i| mask[i as usize / 64] |= 1 << (i % 64));
-        Some(Candidate { model, inliers: self.inliers.clone(), mask, log10_nfa })
+        let mut evidence = Evidence { log10_nfa, effective_inliers: self.inliers.len() };
+        // How scattered they are matters only where there is something to doubt.
+        if evidence.is_significant() {
+            evidence.effective_inliers = judge.effective_support(points, &self.inliers, 3.0 * known.delta);
+        }
+        Some(Candidate { model, inliers: self.inliers.clone(), mask, evidence })
     }
 
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {

@@ -38,8 +38,8 @@ use self::{
     threads::Threads,
 };
 use crate::{
-    Correspondences, Counters, Error, Registration, Scale, Seconds, StopReason,
-    evidence::{Background, Evidence, Judge, SIGNIFICANT},
+    Correspondences, Counters, Error, Evidence, Registration, Scale, Seconds, StopReason,
+    evidence::{Background, Judge},
     kernel::{Soa, consensus::Affine},
     least_squares,
     registration::{Alternative, Clock},
@@ -198,14 +198,14 @@ impl Solver {
                 best = Some((candidate, delta));
             }
             let asked = matches!(here.stopped_because, StopReason::TimeLimit | StopReason::Interrupted);
-            if asked || best.as_ref().is_some_and(|(best, _)| best.log10_nfa <= SIGNIFICANT) {
+            if asked || best.as_ref().is_some_and(|(best, _)| best.is_reliable()) {
                 break;
             }
         }
         let Some((candidate, delta)) = best else { return threshold::LADDER[0] * extent };
         searched.best.insert(candidate);
         if !matches!(searched.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
-            && significant(&searched.best).is_some()
+            && reliable(&searched.best).is_some()
         {
             self.search(&problem(delta), params, u64::MAX, searched, stop);
         }
@@ -297,7 +297,7 @@ impl Solver {
                 from = differences.end;
                 chunk = (2 * chunk).min((1 << 16) / size + 1);
             }
-            if significant(&local).is_some() {
+            if reliable(&local).is_some() {
                 break;
             }
         }
@@ -317,7 +317,7 @@ impl Solver {
         let mut pairs = std::mem::take(&mut self.pairs);
         // Where right matches abound, the first few pairs settle it: no need to sort them all.
         for _ in 0..FIRST_PAIRS {
-            if significant(local).is_some() {
+            if reliable(local).is_some() {
                 break;
             }
             let Some(first) = (0..pairs.len()).min_by(|&k, &l| pairs[k].order(&pairs[l])) else { break };
@@ -343,7 +343,7 @@ impl Solver {
             }
             searched.effort -= 1;
             let mut least = least_clique;
-            if let Some(best) = significant(local) {
+            if let Some(best) = reliable(local) {
                 if could_be_larger(pair, best) {
                     least = least.max((best.inliers.len() * 6 / 10).min(9));
                 } else if runners_up == 0 {
@@ -388,7 +388,7 @@ impl Solver {
         let whole = size == problem.points.len();
         for (k, candidate) in local.all().iter().enumerate() {
             // With few points nothing is significant yet; the best is worth a look all the same.
-            if whole || k == 0 || candidate.log10_nfa < 0.0 {
+            if whole || k == 0 || candidate.is_significant() {
                 let known = searched.best.all().iter().any(|c| c.model == candidate.model);
                 if !known
                     && let Some(found) =
@@ -411,14 +411,15 @@ impl Solver {
         let alternative = |candidate: &Candidate| Alternative {
             target_from_source: pairs.outward(&candidate.model),
             inlier_count: candidate.inliers.len(),
-            log10_nfa: candidate.log10_nfa,
+            log10_nfa: candidate.evidence.log10_nfa,
         };
         let candidates = best.all().iter().map(alternative).collect();
         let Some(best) = best.first() else {
             return Registration::nothing(threshold, stopped_because, counters);
         };
+        // Not computed along the way where nothing depended on it.
         let effective_inliers = self.judge.effective_support(pairs.points(), &best.inliers, 3.0 * delta);
-        let evidence = Evidence { log10_nfa: best.log10_nfa, effective_inliers };
+        let evidence = Evidence { effective_inliers, ..best.evidence };
         let rmse = least_squares::rmse(pairs.points(), &best.inliers, &best.model);
         Registration {
             status: evidence.status(best.inliers.len()),
@@ -447,9 +448,9 @@ fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
     }
 }
 
-/// The best candidate, when it is significant.
-fn significant(best: &Best) -> Option<&Candidate> {
-    best.first().filter(|best| best.log10_nfa <= SIGNIFICANT)
+/// The best candidate, when it can be trusted.
+fn reliable(best: &Best) -> Option<&Candidate> {
+    best.first().filter(|best| best.is_reliable())
 }
 
 /// One more than `best` would give each of its pairs so many common neighbours, and those by chance.
@@ -459,11 +460,11 @@ fn could_be_larger(pair: &Pair, best: &Candidate) -> bool {
 
 /// Whether a pair can lead to something new: a larger consensus, or one of other matches.
 fn is_of_interest(pair: &Pair, local: &Best) -> bool {
-    let explained = |c: &Candidate| c.log10_nfa <= SIGNIFICANT && c.explains(pair.i) && c.explains(pair.j);
+    let explained = |c: &Candidate| c.is_significant() && c.explains(pair.i) && c.explains(pair.j);
     if local.all().iter().any(explained) {
         return false;
     }
-    significant(local)
+    reliable(local)
         .is_none_or(|best| could_be_larger(pair, best) || !(best.explains(pair.i) || best.explains(pair.j)))
 }
 
@@ -491,7 +492,7 @@ impl Searched {
 
     /// The share of right matches if the best significant consensus had one more.
     fn share_to_beat(&self, n: usize) -> Option<f64> {
-        let best = significant(&self.best)?;
+        let best = reliable(&self.best)?;
         Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
     }
 

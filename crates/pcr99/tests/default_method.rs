@@ -1,0 +1,352 @@
+//! The default method: what it finds, what it says of it, and what must not matter.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Problem, distance, problem, similarity};
+use pcr99::{
+    Correspondences, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
+    random::Random,
+    solve,
+    stop::{self, StopRequest},
+};
+
+fn pairs(p: &Problem) -> Correspondences {
+    Correspondences::new(&p.source, &p.target).unwrap()
+}
+
+fn with_threshold(threshold: f64) -> Params {
+    Params::new().with_threshold(threshold).unwrap()
+}
+
+/// Never wrong and registered.
+fn assert_right_or_unreliable(
+    found: &Registration,
+    truth: &Similarity,
+    points: &[[f64; 3]],
+    tolerance: f64,
+    what: &str,
+) {
+    let right = found.target_from_source.is_some_and(|model| distance(&model, truth, points) < tolerance);
+    assert!(
+        right || !found.is_registered(),
+        "{what}: wrong and registered, {:?} {}",
+        found.evidence,
+        found.inliers.len()
+    );
+}
+
+#[test]
+fn finds_one_right_match_in_fifty() {
+    let mut solver = Solver::new();
+    for seed in 0..10 {
+        for (scale, s) in [(Scale::one(), 1.0), (Scale::Unknown, 2.7)] {
+            let p = problem(1000, 20, s, seed);
+            for params in [with_threshold(0.05), Params::new()] {
+                let found = solver.solve(&pairs(&p), scale, &params).unwrap();
+                assert_eq!(found.status, Status::Registered, "{seed} {s} {params:?} {found:?}");
+                assert!(distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.1);
+                let right = p.inliers.iter().filter(|i| found.inliers.contains(i)).count();
+                assert!(right >= 19 && found.inliers.len() <= 23, "{right} of {}", found.inliers.len());
+                let evidence = found.evidence.unwrap();
+                assert!(evidence.log10_nfa < -10.0 && evidence.effective_inliers >= 10);
+                assert_eq!(found.candidates[0].target_from_source, found.target_from_source.unwrap());
+            }
+        }
+    }
+}
+
+/// Without a threshold, the one found is that of the noise: five standard deviations of 0.01.
+#[test]
+fn the_threshold_found_is_that_of_the_noise() {
+    for s in [1.0, 5.0] {
+        let p = problem(600, 200, s, 4);
+        let found = solve(&pairs(&p), Scale::Unknown, &Params::new()).unwrap();
+        assert!((0.04..0.06).contains(&found.threshold), "{}", found.threshold);
+        assert!((0.014..0.02).contains(&found.inlier_rmse.unwrap()), "{:?}", found.inlier_rmse);
+    }
+}
+
+#[test]
+fn noise_is_not_registered() {
+    let mut solver = Solver::new();
+    for seed in 0..30 {
+        let p = problem(250, 0, 1.0, 100 + seed);
+        for scale in [Scale::one(), Scale::Unknown] {
+            for params in [with_threshold(0.05), Params::new()] {
+                let found = solver.solve(&pairs(&p), scale, &params).unwrap();
+                assert_ne!(found.status, Status::Registered, "{seed} {:?}", found.evidence);
+                assert!(found.evidence.is_none_or(|evidence| evidence.log10_nfa.is_finite()));
+            }
+        }
+    }
+}
+
+/// Four to twenty clean matches are solved and registered; three give the transform, which nothing confirms.
+#[test]
+fn few_matches() {
+    for n in 3..=20 {
+        for (scale, s) in [(Scale::one(), 1.0), (Scale::Unknown, 3.0)] {
+            let p = problem(n, n, s, n as u64);
+            for params in [with_threshold(0.05), Params::new()] {
+                let found = solve(&pairs(&p), scale, &params).unwrap();
+                let model =
+                    found.target_from_source.unwrap_or_else(|| panic!("{n} {s} {params:?}: {found:?}"));
+                let wanted = if n >= 5 { Status::Registered } else { found.status };
+                assert_eq!(found.status, wanted, "{n} {s} {params:?} {found:?}");
+                if n == 3 {
+                    assert_eq!((found.status, found.evidence.unwrap().log10_nfa), (Status::NotReliable, 0.0));
+                }
+                if n >= 5 {
+                    assert!(distance(&model, &p.truth, &p.source) < 0.1);
+                }
+            }
+        }
+    }
+}
+
+/// Data without noise: finite numbers, and registered.
+#[test]
+fn exact_matches() {
+    let mut random = Random::new(5);
+    let truth = similarity(1.7, &mut random);
+    let source: Vec<[f64; 3]> = (0..40).map(|_| std::array::from_fn(|_| random.uniform())).collect();
+    let mut target: Vec<[f64; 3]> = source.iter().map(|&p| truth.apply(p)).collect();
+    target[10..30].rotate_left(7);
+    let exact = Correspondences::new(&source, &target).unwrap();
+    for scale in [Scale::Unknown, Scale::known(1.7).unwrap(), Scale::between(1.0, 2.0).unwrap()] {
+        for params in [with_threshold(0.01), with_threshold(1e-9), Params::new()] {
+            let found = solve(&exact, scale, &params).unwrap();
+            assert_eq!(
+                (found.status, found.inliers.len()),
+                (Status::Registered, 20),
+                "{scale:?} {params:?} {found:?}"
+            );
+            assert!(distance(&found.target_from_source.unwrap(), &truth, &source) < 1e-9);
+            assert!(found.evidence.unwrap().log10_nfa.is_finite());
+        }
+    }
+    let outside = solve(&exact, Scale::between(3.0, 4.0).unwrap(), &with_threshold(0.01)).unwrap();
+    assert_ne!(outside.status, Status::Registered, "the range is believed");
+}
+
+/// 60 % follow one motion, 20 % another, 20 % neither: both are among the candidates, the larger first.
+#[test]
+fn two_motions() {
+    for seed in 0..6 {
+        let mut p = problem(500, 400, 1.0, seed);
+        let second = similarity(1.0, &mut Random::new(1000 + seed));
+        let moved: Vec<usize> = p.inliers.iter().copied().step_by(4).collect();
+        let mut random = Random::new(seed);
+        for &i in &moved {
+            p.target[i] = second.apply(p.source[i]).map(|x| x + 0.01 * random.gaussian());
+        }
+        for (scale, params) in [
+            (Scale::one(), with_threshold(0.05)),
+            (Scale::Unknown, with_threshold(0.05)),
+            (Scale::one(), Params::new()),
+        ] {
+            let found = solve(&pairs(&p), scale, &params).unwrap();
+            let off = |model: &Similarity, k: usize| {
+                distance(&found.candidates[k].target_from_source, model, &p.source)
+            };
+            assert!(found.is_registered() && off(&p.truth, 0) < 0.05, "{seed} {scale:?}");
+            assert!(
+                found.candidates.len() >= 2 && off(&second, 1) < 0.1,
+                "{seed} {scale:?} {params:?} {:?}",
+                found.candidates
+            );
+        }
+    }
+}
+
+/// 30 % of the matches in one tight cluster that agrees with itself and with nothing else.
+#[test]
+fn a_tight_wrong_cluster_is_no_proof() {
+    for seed in 0..6 {
+        for right in [0, 50] {
+            let mut p = problem(400, right, 1.0, seed);
+            let wrong = similarity(1.0, &mut Random::new(99 + seed));
+            let mut random = Random::new(seed);
+            for i in (0..400).filter(|i| p.inliers.binary_search(i).is_err()).take(120) {
+                p.source[i] = std::array::from_fn(|_| 0.1 + 0.07 * random.uniform());
+                p.target[i] = wrong.apply(p.source[i]).map(|x| x + 0.01 * random.gaussian());
+            }
+            for (scale, params) in [
+                (Scale::one(), with_threshold(0.05)),
+                (Scale::Unknown, with_threshold(0.05)),
+                (Scale::one(), Params::new()),
+            ] {
+                let found = solve(&pairs(&p), scale, &params).unwrap();
+                assert_right_or_unreliable(
+                    &found,
+                    &p.truth,
+                    &p.source,
+                    0.2,
+                    &format!("{seed} {right} {scale:?} {params:?}"),
+                );
+            }
+        }
+    }
+}
+
+/// Shapes on which less is determined: right or unreliable, never wrong and registered.
+#[test]
+fn flat_thin_and_round_shapes() {
+    type Shape = fn([f64; 3]) -> [f64; 3];
+    let shapes: [(&str, Shape); 4] = [
+        ("plane", |[x, y, _]| [x, y, 0.0]),
+        ("nearly a plane", |[x, y, z]| [x, y, 0.003 * z]),
+        ("cylinder", |[x, y, _]| [0.3 * (6.3 * x).cos(), 0.3 * (6.3 * x).sin(), y]),
+        ("rod", |[x, y, z]| [x, 0.05 * y, 0.05 * z]),
+    ];
+    for (name, shape) in shapes {
+        for seed in 0..4 {
+            let mut p = problem(300, 60, 1.0, seed);
+            let mut random = Random::new(seed);
+            p.source.iter_mut().for_each(|point| *point = shape(*point));
+            for i in 0..300 {
+                let from = if p.inliers.binary_search(&i).is_ok() { i } else { random.below(300) };
+                p.target[i] = p.truth.apply(p.source[from]).map(|x| x + 0.01 * random.gaussian());
+            }
+            for scale in [Scale::one(), Scale::Unknown] {
+                let found = solve(&pairs(&p), scale, &with_threshold(0.05)).unwrap();
+                // Turning a rod about itself moves it by no more than its thickness.
+                assert_right_or_unreliable(
+                    &found,
+                    &p.truth,
+                    &p.source,
+                    0.15,
+                    &format!("{name} {seed} {scale:?}"),
+                );
+                if name == "plane" || name == "cylinder" {
+                    assert!(found.is_registered(), "{name} {seed} {scale:?} {:?}", found.evidence);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn duplicated_and_many_to_one_matches() {
+    for seed in 0..4 {
+        let mut p = problem(300, 40, 1.0, seed);
+        let wrong: Vec<usize> = (0..300).filter(|i| p.inliers.binary_search(i).is_err()).collect();
+        // A hundred copies of one wrong match, and a hundred that end in one point.
+        for &i in &wrong[1..100] {
+            (p.source[i], p.target[i]) = (p.source[wrong[0]], p.target[wrong[0]]);
+        }
+        for &i in &wrong[100..200] {
+            p.target[i] = p.target[wrong[100]];
+        }
+        for scale in [Scale::one(), Scale::Unknown] {
+            let found = solve(&pairs(&p), scale, &with_threshold(0.05)).unwrap();
+            assert!(
+                found.is_registered()
+                    && distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.1,
+                "{seed} {scale:?}"
+            );
+        }
+    }
+}
+
+/// Same input, same bits, for any number of threads; large enough that threads are used.
+#[test]
+fn threads_do_not_matter() {
+    let p = problem(3000, 45, 1.0, 7);
+    for scale in [Scale::one(), Scale::Unknown] {
+        let bits = |threads: usize| {
+            let mut found = solve(&pairs(&p), scale, &with_threshold(0.05).with_threads(threads)).unwrap();
+            found.seconds = pcr99::Seconds::default();
+            found
+        };
+        let one = bits(1);
+        assert!(one.is_registered());
+        for threads in [0, 2, 3, 8] {
+            assert_eq!(one, bits(threads), "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_used_solver_is_as_good_as_new() {
+    let mut used = Solver::new();
+    for (n, right, seed) in [(900, 20, 1), (40, 20, 2), (500, 10, 3), (12, 12, 4), (2500, 100, 5)] {
+        let p = problem(n, right, 1.0, seed);
+        for scale in [Scale::Unknown, Scale::one()] {
+            let mut again = used.solve(&pairs(&p), scale, &with_threshold(0.05)).unwrap();
+            let fresh = solve(&pairs(&p), scale, &with_threshold(0.05)).unwrap();
+            again.seconds = fresh.seconds.clone();
+            assert_eq!(again, fresh);
+        }
+    }
+}
+
+/// With little memory, subsets do; nothing of size n² is made.
+#[test]
+fn little_memory_is_enough() {
+    let p = problem(20_000, 1000, 1.0, 3);
+    for scale in [Scale::one(), Scale::Unknown] {
+        let params = with_threshold(0.05).with_memory_budget(16 << 20);
+        let found = solve(&pairs(&p), scale, &params).unwrap();
+        assert!(found.is_registered() && found.inliers.len() >= 990, "{}", found.inliers.len());
+        assert!(distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.01);
+        assert_eq!(found.stopped_because, StopReason::Confident);
+    }
+}
+
+#[test]
+fn the_caller_can_stop_at_any_time() {
+    let p = problem(800, 0, 1.0, 9);
+    for params in [with_threshold(0.05), Params::new()] {
+        let at_once = Solver::new()
+            .solve_until(&pairs(&p), Scale::Unknown, &params, &stop::after(Duration::ZERO))
+            .unwrap();
+        assert_eq!((at_once.stopped_because, at_once.is_registered()), (StopReason::TimeLimit, false));
+        let asked = std::cell::Cell::new(0);
+        let later = || {
+            asked.set(asked.get() + 1);
+            (asked.get() > 40).then_some(StopRequest::Interrupted)
+        };
+        let found = Solver::new().solve_until(&pairs(&p), Scale::Unknown, &params, &later).unwrap();
+        assert_eq!((found.stopped_because, found.is_registered()), (StopReason::Interrupted, false));
+    }
+}
+
+/// Good weights put right matches first: fewer pairs are needed.
+#[test]
+fn weights_order_the_search() {
+    let p = problem(1000, 15, 1.0, 2);
+    let good: Vec<f64> =
+        (0..1000).map(|i| f64::from(u8::from(p.inliers.binary_search(&i).is_ok()))).collect();
+    let plain = solve(&pairs(&p), Scale::Unknown, &with_threshold(0.05)).unwrap();
+    let helped =
+        solve(&pairs(&p).with_weights(&good).unwrap(), Scale::Unknown, &with_threshold(0.05)).unwrap();
+    assert_eq!(plain.inliers, helped.inliers);
+    assert!(
+        pairs(&p).with_weights(&good[1..]).is_err() && pairs(&p).with_weights(&[f64::NAN; 1000]).is_err()
+    );
+    assert!(
+        helped.counters.hypotheses <= plain.counters.hypotheses,
+        "{:?} {:?}",
+        helped.counters,
+        plain.counters
+    );
+}
+
+#[test]
+fn units_and_offsets_do_not_matter() {
+    let p = problem(400, 30, 1.0, 6);
+    let before = solve(&pairs(&p), Scale::Unknown, &with_threshold(0.05)).unwrap();
+    for (unit, offset) in [(1e6, 0.0), (1e-6, 0.0), (1.0, 1e7), (1e-150, 0.0)] {
+        let moved = |points: &[[f64; 3]]| -> Vec<[f64; 3]> {
+            points.iter().map(|p| p.map(|x| unit * x + offset)).collect()
+        };
+        let other = Correspondences::new(&moved(&p.source), &moved(&p.target)).unwrap();
+        let after = solve(&other, Scale::Unknown, &with_threshold(0.05 * unit)).unwrap();
+        assert_eq!((&before.inliers, before.status), (&after.inliers, after.status), "{unit} {offset}");
+        let found = solve(&other, Scale::Unknown, &Params::new()).unwrap();
+        assert_eq!(found.status, Status::Registered, "{unit} {offset}");
+    }
+}
