@@ -67,6 +67,7 @@ fn described(options: &Solve, params: &paper::Params, matches: usize) -> String 
     let scale = match options.scale.0 {
         Scale::Unknown => "unknown".to_owned(),
         Scale::Known(scale) => scale.get().to_string(),
+        Scale::Between(low, high) => format!("{} to {}", low.get(), high.get()),
     };
     format!(
         "{matches} matches; method {}, scale {scale}, threshold {}, epsilon {}, grid step {}; \

@@ -29,12 +29,17 @@ impl Candidate {
         self.evidence.is_significant()
     }
 
-    /// Better: to be trusted; then more evidence; then more inliers.
-    pub(super) fn is_better_than(&self, other: &Self) -> bool {
-        let key = |one: &Self, two: &Self| (!one.is_reliable(), one.evidence.log10_nfa, two.inliers.len());
-        key(self, other) < key(other, self)
+    /// The evidence with each patch of neighbours counted once: a hundred copies of one match are worth no more than one.
+    fn effective_evidence(&self) -> f64 {
+        let log10_nfa = self.evidence.log10_nfa;
+        let share = self.evidence.effective_inliers as f64 / self.inliers.len() as f64;
+        if log10_nfa < 0.0 { share * log10_nfa } else { log10_nfa }
     }
 
+    /// Better: more evidence; then more inliers.
+    pub(super) fn is_better_than(&self, other: &Self) -> bool {
+        (self.effective_evidence(), other.inliers.len()) < (other.effective_evidence(), self.inliers.len())
+    }
     /// Whether match `i` is among its inliers.
     pub(super) fn explains(&self, i: u32) -> bool {
         self.mask[i as usize / 64] >> (i % 64) & 1 == 1
@@ -147,6 +152,11 @@ impl Best {
 
     pub(super) fn first(&self) -> Option<&Candidate> {
         self.kept.first()
+    }
+
+    /// Whether chance does not explain the best.
+    pub(super) fn is_significant(&self) -> bool {
+        self.first().is_some_and(Candidate::is_significant)
     }
 
     /// Takes a candidate in, unless one like it is better, or it is worse than all of those there is room for.

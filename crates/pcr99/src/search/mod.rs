@@ -83,6 +83,8 @@ const RECOGNISED: f64 = 0.6;
 const RUNNERS_UP: usize = 32;
 /// The contrast from which on a pair is tried at first, in standard deviations.
 const FIRST_CONTRAST: f32 = 1.5;
+/// Pairs that are tried at each level at most.
+const FULL_EFFORT: u64 = 100_000;
 /// Pairs that are tried at each level while the threshold is not known yet.
 const LIMITED_EFFORT: u64 = 4000;
 /// Less than this single precision cannot tell.
@@ -153,7 +155,7 @@ impl Solver {
         let delta = match params.threshold() {
             Some(delta) => {
                 let delta = pairs.target_length_inward(delta);
-                self.search(&problem(delta), params, u64::MAX, &mut searched, stop);
+                self.search(&problem(delta), params, FULL_EFFORT, &mut searched, stop);
                 delta
             }
             None => self.search_with_any_threshold(&problem, params, &mut searched, stop),
@@ -207,7 +209,7 @@ impl Solver {
         if !matches!(searched.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
             && reliable(&searched.best).is_some()
         {
-            self.search(&problem(delta), params, u64::MAX, searched, stop);
+            self.search(&problem(delta), params, FULL_EFFORT, searched, stop);
         }
         delta
     }
@@ -238,6 +240,9 @@ impl Solver {
                 return;
             }
             if size == largest {
+                if searched.effort == 0 {
+                    searched.stopped_because = StopReason::HypothesisLimit;
+                }
                 return;
             }
             let wanted = searched.wanted_subset(n).unwrap_or(size * GROWTH).max(size + size / 2);
@@ -297,7 +302,7 @@ impl Solver {
                 from = differences.end;
                 chunk = (2 * chunk).min((1 << 16) / size + 1);
             }
-            if reliable(&local).is_some() {
+            if local.is_significant() || searched.effort == 0 {
                 break;
             }
         }
