@@ -8,7 +8,7 @@ use serde_json::Value;
 const ORDER: [&str; 4] = ["pcr99", "pcr99-cloud", "pcr99-lab", "pcr99-cli"];
 
 /// What the core may depend on: it must build anywhere, fast, and stay the same on every CPU.
-const CORE_DEPENDENCIES: [&str; 3] = ["libm", "rand_pcg", "thiserror"];
+const CORE_DEPENDENCIES: [&str; 4] = ["libm", "rand_pcg", "rayon", "thiserror"];
 
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))

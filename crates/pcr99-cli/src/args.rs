@@ -69,10 +69,10 @@ pcr99 solve [OPTIONS] <PAIRS>
        pcr99 solve [OPTIONS] --source <CLOUD> --target <CLOUD> --indices <FILE>",
     after_help = "\
 Examples:
-  pcr99 solve matches.csv --threshold 0.05
+  pcr99 solve matches.csv
   pcr99 solve matches.npy --threshold 0.05 --scale unknown --json
-  pcr99 solve --source a.ply --target b.ply --indices pairs.txt --threshold 0.05
-  pcr99 simulate --outliers 0.99 | pcr99 solve - --threshold 0.05"
+  pcr99 solve --source a.ply --target b.ply --indices pairs.txt
+  pcr99 simulate --outliers 0.99 | pcr99 solve -"
 )]
 pub struct Solve {
     /// Matches: text with 6 columns `sx sy sz tx ty tz` (comma, tab or space; header optional; a 7th column is a weight),
@@ -89,10 +89,11 @@ pub struct Solve {
     #[arg(long, value_name = "FILE", requires_all = ["source", "target"])]
     pub indices: Option<PathBuf>,
 
-    /// Scale s: a positive number when it is known, or `unknown`.
-    #[arg(long, value_name = "unknown|S", default_value = "1", allow_hyphen_values = true)]
+    /// Scale s: a positive number when it is known, `unknown`, or a range MIN..MAX that bounds an unknown one.
+    #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
     pub scale: ScaleOption,
-    /// Inlier threshold: how far a right match may be off, in target units; about five standard deviations of the noise.
+    /// Inlier threshold: how far a right match may be off, in target units; about five standard deviations of the noise
+    /// [default: found from the data; the paper's methods need it].
     #[arg(long, value_name = "D", value_parser = positive, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
     /// How to search.
@@ -101,6 +102,9 @@ pub struct Solve {
     /// Threads to use [default: all cores]; the paper's methods use one.
     #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub threads: Option<u64>,
+    /// Memory that tables over pairs of matches may take, in MiB [default: 1024].
+    #[arg(long, value_name = "MIB", value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub memory_budget: Option<u64>,
     /// Stop after this many seconds with the best found so far.
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
@@ -145,9 +149,6 @@ pub struct PaperOptions {
     /// Stop after this many hypotheses [default: no limit].
     #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub hypothesis_limit: Option<u64>,
-    /// Memory that tables over pairs of matches may take, in MiB [default: 1024].
-    #[arg(long, value_name = "MIB", value_parser = whole::<u64>, allow_hyphen_values = true)]
-    pub memory_budget: Option<u64>,
 }
 
 /// `simulate`.
@@ -192,7 +193,7 @@ pub struct Simulate {
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MethodOption {
-    /// What is best here; at present the paper's method.
+    /// The fastest and most careful: pairs judged by their common neighbours; needs no threshold.
     Default,
     /// PCR-99 as published; needs --threshold.
     Paper,
@@ -242,7 +243,13 @@ impl FromStr for ScaleOption {
         if text == "unknown" {
             return Ok(Self(pcr99::Scale::Unknown));
         }
-        let expected = "expected `unknown` or a positive number";
+        let expected = "expected `unknown`, a positive number or a range MIN..MAX";
+        if let Some((low, high)) = text.split_once("..") {
+            let bound = |text: &str| text.parse::<f64>().map_err(|_| expected.to_owned());
+            return pcr99::Scale::between(bound(low)?, bound(high)?)
+                .map(Self)
+                .map_err(|error| error.to_string());
+        }
         let number: f64 = text.parse().map_err(|_| expected.to_owned())?;
         pcr99::Scale::known(number).map(Self).map_err(|_| expected.to_owned())
     }

@@ -9,6 +9,23 @@ use pcr99_lab::{Recipe, Shape};
 
 use crate::args::{MethodOption, Solve};
 
+/// A method with its parameters.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    Default(pcr99::Params),
+    Paper(paper::Params),
+}
+
+impl Plan {
+    /// The parameters that `solve` was given.
+    pub(crate) fn of(options: &Solve) -> Result<Self> {
+        match options.method {
+            MethodOption::Default => default_params(options).map(Self::Default),
+            MethodOption::Paper | MethodOption::PaperRandom => paper_params(options).map(Self::Paper),
+        }
+    }
+}
+
 /// The matches that `solve` is to work on, and whether they came with weights; what else there is to say goes to `note`.
 pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspondences, bool)> {
     if let (Some(source), Some(target), Some(indices)) = (&options.source, &options.target, &options.indices)
@@ -46,11 +63,42 @@ pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspon
     } else {
         (format!("`{}`", path.display()), read_matches(path)?)
     };
-    Ok((Correspondences::new(&source, &target).context(name)?, weights.is_some()))
+    let pairs = Correspondences::new(&source, &target).with_context(|| name.clone())?;
+    match weights {
+        None => Ok((pairs, false)),
+        Some(weights) => Ok((pairs.with_weights(&weights).context(name)?, true)),
+    }
+}
+
+/// The parameters of the default method.
+fn default_params(options: &Solve) -> Result<pcr99::Params> {
+    let paper = &options.paper;
+    let given = [
+        ("--epsilon", paper.epsilon.is_some()),
+        ("--grid-step", paper.grid_step.is_some()),
+        ("--batch", paper.batch.is_some()),
+        ("--min-inliers", paper.min_inliers.is_some()),
+        ("--min-inlier-fraction", paper.min_inlier_fraction.is_some()),
+        ("--hypothesis-limit", paper.hypothesis_limit.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        bail!("{option} is a parameter of the paper's methods: leave it out, or add --method paper");
+    }
+    let mut params = pcr99::Params::new().with_seed(options.seed);
+    if let Some(threshold) = options.threshold {
+        params = params.with_threshold(threshold).context("--threshold")?;
+    }
+    if let Some(threads) = options.threads {
+        params = params.with_threads(usize::try_from(threads).context("--threads")?);
+    }
+    if let Some(mib) = options.memory_budget {
+        params = params.with_memory_budget(mib.saturating_mul(1 << 20));
+    }
+    Ok(params)
 }
 
 /// The parameters of the published method.
-pub(crate) fn paper_params(options: &Solve) -> Result<paper::Params> {
+fn paper_params(options: &Solve) -> Result<paper::Params> {
     let Some(threshold) = options.threshold else {
         bail!(
             "method `{}` needs --threshold: how far a right match may be off, in target units \
@@ -79,12 +127,12 @@ pub(crate) fn paper_params(options: &Solve) -> Result<paper::Params> {
     if let Some(limit) = given.hypothesis_limit {
         params = params.with_hypothesis_limit(limit).context("--hypothesis-limit")?;
     }
-    if let Some(mib) = given.memory_budget {
+    if let Some(mib) = options.memory_budget {
         params = params.with_memory_budget(mib.saturating_mul(1 << 20));
     }
     Ok(match options.method {
-        MethodOption::Default | MethodOption::Paper => params,
         MethodOption::PaperRandom => params.with_sampling(paper::Sampling::random(options.seed)),
+        MethodOption::Default | MethodOption::Paper => params,
     })
 }
 

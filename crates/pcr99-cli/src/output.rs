@@ -116,10 +116,11 @@ fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
 /// The document of interface schema 1.
 pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String {
     let model = found.target_from_source.as_ref();
-    let candidates: Vec<Value> = model
-        .map(|model| json!({ "transform": model.matrix(), "inlier_count": found.inliers.len(), "log10_nfa": null }))
-        .into_iter()
-        .collect();
+    let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
+    let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
+    let evidence =
+        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers }));
+    let counters = found.counters;
     let mut seconds = Map::from_iter([("total".to_owned(), json!(found.seconds.total))]);
     seconds.extend(found.seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
     one_field_per_line(&json!({
@@ -135,10 +136,10 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String
         "inliers": found.inliers,
         "threshold": found.threshold,
         "inlier_rmse": found.inlier_rmse,
-        "evidence": null,
+        "evidence": evidence,
         "candidates": candidates,
         "stopped_because": found.stopped_because.as_str(),
-        "counters": { "pairs": 0, "hypotheses": found.counters.hypotheses, "triplets": found.counters.triplets },
+        "counters": { "pairs": counters.pairs, "hypotheses": counters.hypotheses, "triplets": counters.triplets },
         "seconds": seconds,
     }))
 }
@@ -151,29 +152,42 @@ fn one_field_per_line(document: &Value) -> String {
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
-/// A few lines to read.
-pub(crate) fn summary(method: &str, matches: usize, needed: usize, found: &Registration) -> String {
-    let mut text = match found.status {
-        Status::Registered => format!("registered: {} of {matches} matches agree\n", found.inliers.len()),
-        Status::NotReliable if found.inliers.len() >= needed => {
+/// The verdict in plain words.
+pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
+    let (agree, evidence) = (found.inliers.len(), found.evidence);
+    let log10_nfa = evidence.map_or(0.0, |evidence| evidence.log10_nfa);
+    match found.status {
+        Status::Registered => format!(
+            "registered: {agree} of {matches} matches agree; chance alone would give this less than once in {} such problems",
+            times(-log10_nfa)
+        ),
+        Status::NotReliable if log10_nfa > -1.0 => {
             format!(
-                "NOT RELIABLE: the {} of {matches} matches that agree lie on a line; the best guess is\n",
-                found.inliers.len()
+                "NOT RELIABLE: {agree} of {matches} matches agree, which may be chance; the best guess is"
             )
         }
-        Status::NotReliable => {
-            format!(
-                "NOT RELIABLE: {} of {matches} matches agree, {needed} are needed; the best guess is\n",
-                found.inliers.len()
-            )
-        }
+        Status::NotReliable => format!(
+            "NOT RELIABLE: {agree} of {matches} matches agree, but only in {} places; the best guess is",
+            evidence.map_or(0, |evidence| evidence.effective_inliers)
+        ),
         Status::NoSolution if found.stopped_because == StopReason::Exhausted => {
-            format!("NO SOLUTION: no three of the {matches} matches are consistent with each other\n")
+            format!("NO SOLUTION: no three of the {matches} matches are consistent with each other")
         }
         Status::NoSolution => {
-            format!("NO SOLUTION: stopped before any three of the {matches} matches were found consistent\n")
+            format!("NO SOLUTION: stopped before any three of the {matches} matches were found consistent")
         }
-    };
+    }
+}
+
+/// A power of ten, written out while it can be read.
+fn times(power: f64) -> String {
+    if power < 6.0 { format!("{:.0}", 10_f64.powf(power).floor()) } else { format!("10^{}", power.floor()) }
+}
+
+/// A few lines to read.
+pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> String {
+    let mut text = verdict(matches, found);
+    text.push('\n');
     if let Some(model) = &found.target_from_source {
         text += "\ntransform, source to target:\n";
         for row in rounded_matrix(model).lines() {
@@ -183,11 +197,17 @@ pub(crate) fn summary(method: &str, matches: usize, needed: usize, found: &Regis
     }
     let rmse = found.inlier_rmse.map_or(String::from("none"), shown);
     let _ = writeln!(text, "  inlier rmse  {rmse} (threshold {})", shown(found.threshold));
+    if let Some(evidence) = found.evidence {
+        let _ = writeln!(
+            text,
+            "  evidence     log10 of false alarms {:.1}; inliers in {} places",
+            evidence.log10_nfa, evidence.effective_inliers
+        );
+    }
     let _ = writeln!(
         text,
-        "  searched     {} triplets, {} hypotheses; stopped: {}",
-        found.counters.triplets,
-        found.counters.hypotheses,
+        "  searched     {}; stopped: {}",
+        searched(found),
         found.stopped_because.as_str().replace('_', " ")
     );
     let stages: Vec<String> = found
@@ -199,6 +219,16 @@ pub(crate) fn summary(method: &str, matches: usize, needed: usize, found: &Regis
     let _ = writeln!(text, "  time         {} ms ({})", milliseconds(found.seconds.total), stages.join(", "));
     let _ = writeln!(text, "  method       {method}");
     text
+}
+
+/// How much was tried.
+pub(crate) fn searched(found: &Registration) -> String {
+    let pcr99::Counters { pairs, triplets, hypotheses } = found.counters;
+    if pairs > 0 {
+        format!("{pairs} pairs, {hypotheses} hypotheses")
+    } else {
+        format!("{triplets} triplets, {hypotheses} hypotheses")
+    }
 }
 
 /// The 4×4 matrix, one row a line, with all the digits that are needed to read back the same numbers.

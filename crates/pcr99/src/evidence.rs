@@ -14,9 +14,13 @@
 //! Inliers that lie within `3δ` of each other count once.
 
 use crate::{
-    Status,
+    Correspondences, Similarity, Status,
     eigen::symmetric_eigen,
-    kernel::{Soa, log_ratio::half_log_ratios},
+    kernel::{
+        Soa,
+        consensus::{Affine, squared_residual},
+        log_ratio::half_log_ratios,
+    },
 };
 
 /// What a consensus is worth.
@@ -203,6 +207,24 @@ impl Judge {
             }
         }
         best * std::f64::consts::LOG10_E
+    }
+
+    /// What a transform and the matches that it explains are worth; those farther off than `delta` are left out.
+    pub(crate) fn evidence(
+        &mut self,
+        pairs: &Correspondences,
+        model: &Similarity,
+        inliers: &[u32],
+        delta: f64,
+    ) -> Evidence {
+        let (affine, delta_sq) = (Affine::from(model), delta * delta);
+        let all = inliers.iter().map(|&i| squared_residual(pairs.points(), &affine, i as usize));
+        let residuals: Vec<f64> = all.filter(|sq| *sq <= delta_sq).collect();
+        let background = Background::of(pairs.points(), pairs.target_rounding());
+        Evidence {
+            log10_nfa: self.log10_nfa(&residuals, delta_sq, pairs.len(), &background),
+            effective_inliers: self.effective_support(pairs.points(), inliers, 3.0 * delta),
+        }
     }
 
     /// The inliers, counting those once that are within `radius` of one already counted.

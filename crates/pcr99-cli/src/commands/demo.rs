@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use pcr99::{Correspondences, Registration, Scale, paper};
+use pcr99::{Correspondences, Params, Registration, Scale, Solver};
 use pcr99_lab::{Errors, Problem, ScaleChoice};
 
 use crate::{
     Outcome,
     args::Demo,
     input,
-    output::{Sink, milliseconds, shown},
+    output::{Sink, milliseconds, searched, shown, verdict},
     say,
     watch::Watch,
 };
@@ -26,7 +26,8 @@ pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
         .with_noise(NOISE)?
         .with_seed(options.seed);
     let sink = Sink::new(None)?;
-    let mut solver = paper::Solver::new();
+    let mut solver = Solver::new();
+    let params = Params::new().with_threshold(THRESHOLD)?;
     let mut worst = Outcome::Done;
     let problems = [
         ("known scale", Scale::one(), ScaleChoice::Fixed(1.0)),
@@ -36,7 +37,7 @@ pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
         let problem = recipe.clone().with_scale(choice)?.generate()?;
         let pairs = Correspondences::new(&problem.source, &problem.target)?;
         let watch = Watch::start(options.time_limit, quiet);
-        let found = solver.solve_until(&pairs, scale, &paper::Params::new(THRESHOLD)?, &|| watch.check())?;
+        let found = solver.solve_until(&pairs, scale, &params, &|| watch.check())?;
         drop(watch);
         sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
         match super::outcome(&found) {
@@ -46,7 +47,7 @@ pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
         }
     }
     if !quiet {
-        say("Try it on your own matches:  pcr99 solve matches.csv --threshold 0.05 --scale unknown");
+        say("Try it on your own matches:  pcr99 solve matches.csv --scale unknown");
     }
     Ok(worst)
 }
@@ -62,14 +63,9 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
         shown(100.0 * problem.outlier_ratio),
         problem.noise
     );
+    let _ = writeln!(text, "  {}", verdict(n, found));
     let recovered = found.inliers.iter().filter(|i| right.binary_search(i).is_ok()).count();
-    let _ = writeln!(
-        text,
-        "  {}: {} matches agree, {recovered} of the {} right ones among them",
-        found.status.as_str().replace('_', " "),
-        found.inliers.len(),
-        right.len()
-    );
+    let _ = writeln!(text, "  {recovered} of the {} right matches are among them", right.len());
     if let Some(estimate) = &found.target_from_source {
         let errors = Errors::between(estimate, &problem.truth);
         let row = |name: &str, truth: String, estimate: String, error: String| {
@@ -92,13 +88,7 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
         let translations = (triple(problem.truth.translation()), triple(estimate.translation()));
         text += &row("translation", translations.0, translations.1, format!("{:.6}", errors.translation));
     }
-    let _ = writeln!(
-        text,
-        "  {} triplets, {} hypotheses, {} ms\n",
-        found.counters.triplets,
-        found.counters.hypotheses,
-        milliseconds(found.seconds.total)
-    );
+    let _ = writeln!(text, "  {}, {} ms\n", searched(found), milliseconds(found.seconds.total));
     text
 }
 

@@ -1,20 +1,20 @@
 //! `pcr99 solve`: matches in a file → transform.
 
 use anyhow::{Result, anyhow};
-use pcr99::{Error, Scale, Status, paper};
+use pcr99::{Error, Scale, Solver, Status, paper};
 
 use crate::{
     Outcome,
     args::{Args, Format, Solve},
-    input, output,
-    output::Sink,
+    input::{self, Plan},
+    output::{self, Sink},
     say,
     watch::Watch,
 };
 
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.output.as_deref())?;
-    let params = input::paper_params(options)?;
+    let plan = Plan::of(options)?;
     let note = |line: &str| {
         if !args.quiet {
             say(line)
@@ -22,26 +22,32 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     };
     let (pairs, has_weights) = input::matches(options, note)?;
     let method = options.method.name();
-    if has_weights {
+    if has_weights && matches!(plan, Plan::Paper(_)) {
         note(&format!("note: method `{method}` does not use the weights of the matches"));
     }
     let watch = Watch::start(options.time_limit, args.quiet);
     if args.verbose {
-        say(&described(options, &params, pairs.len()));
+        say(&described(options, &plan, pairs.len()));
     }
-    let found = paper::Solver::new()
-        .solve_until(&pairs, options.scale.0, &params, &|| watch.check())
-        .map_err(with_remedy)?;
+    let found = match &plan {
+        Plan::Default(params) => {
+            Solver::new().solve_until(&pairs, options.scale.0, params, &|| watch.check())
+        }
+        Plan::Paper(params) => {
+            paper::Solver::new().solve_until(&pairs, options.scale.0, params, &|| watch.check())
+        }
+    };
+    let found = found.map_err(with_remedy)?;
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
         Format::Json => output::json(method, pairs.len(), &found),
-        Format::Summary => output::summary(method, pairs.len(), params.min_inliers().of(pairs.len()), &found),
+        Format::Summary => output::summary(method, pairs.len(), &found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
                 say(match found.status {
                     Status::NoSolution => "warning: no solution, so that there is no matrix to print",
-                    _ => "warning: NOT RELIABLE: too few matches agree; the matrix is the best guess",
+                    _ => "warning: NOT RELIABLE: the matrix is only the best guess",
                 });
             }
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
@@ -63,20 +69,26 @@ fn with_remedy(error: Error) -> anyhow::Error {
 }
 
 /// What the search is about to do, for `--verbose`.
-fn described(options: &Solve, params: &paper::Params, matches: usize) -> String {
+fn described(options: &Solve, plan: &Plan, matches: usize) -> String {
     let scale = match options.scale.0 {
         Scale::Unknown => "unknown".to_owned(),
         Scale::Known(scale) => scale.get().to_string(),
         Scale::Between(low, high) => format!("{} to {}", low.get(), high.get()),
     };
-    format!(
-        "{matches} matches; method {}, scale {scale}, threshold {}, epsilon {}, grid step {}; \
-         {} inliers are enough, looked at every {} hypotheses",
-        options.method.name(),
-        params.inlier_threshold().get(),
-        params.epsilon().get(),
-        params.grid_step().get(),
-        params.min_inliers().of(matches),
-        params.batch(),
-    )
+    let start = format!("{matches} matches; method {}, scale {scale}", options.method.name());
+    match plan {
+        Plan::Default(params) => {
+            let threshold =
+                params.threshold().map_or("from the data".to_owned(), |delta| delta.get().to_string());
+            format!("{start}, threshold {threshold}, seed {}", params.seed())
+        }
+        Plan::Paper(params) => format!(
+            "{start}, threshold {}, epsilon {}, grid step {}; {} inliers are enough, looked at every {} hypotheses",
+            params.inlier_threshold().get(),
+            params.epsilon().get(),
+            params.grid_step().get(),
+            params.min_inliers().of(matches),
+            params.batch(),
+        ),
+    }
 }

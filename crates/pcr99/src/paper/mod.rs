@@ -26,7 +26,7 @@
 //!
 //! The published stopping rule accepts the first consensus of `max(9, 0.009·n)` matches that is there when a batch of 1000
 //! hypotheses ends. With a threshold of five standard deviations, nine accidental inliers do occur among a thousand random
-//! matches: `Registered` here means that the paper's rule was met.
+//! matches. Whether the answer can be trusted is therefore judged by the [evidence](crate::Evidence), as for every method.
 
 mod align;
 pub(crate) mod bench_stages;
@@ -49,7 +49,8 @@ use self::{
 };
 use crate::{
     Correspondences, Counters, Error, Registration, Scale, Seconds, Status, StopReason,
-    registration::Clock,
+    evidence::Judge,
+    registration::{Alternative, Clock},
     stop::{self, StopCheck},
 };
 
@@ -198,17 +199,20 @@ fn outcome(
     // Too few inliers, or all on a line, fix no transform: then the hypothesis itself is the best found, and nothing confirms it
     // (decision 17).
     let refitted = refit::refit(problem.points, &inliers, problem.known_scale);
-    let enough = refitted.is_some() && inliers.len() >= problem.required;
+    let confirmed = refitted.is_some();
     let model = refitted.unwrap_or(consensus.model);
     let rmse = refit::rmse(problem.points, &inliers, &model);
+    let evidence = Judge::default().evidence(pairs, &model, &inliers, problem.delta);
+    let target_from_source = pairs.outward(&model);
+    let (inlier_count, log10_nfa) = (inliers.len(), evidence.log10_nfa);
     Registration {
-        status: if enough { Status::Registered } else { Status::NotReliable },
-        target_from_source: Some(pairs.outward(&model)),
+        status: if confirmed { evidence.status(inliers.len()) } else { Status::NotReliable },
+        target_from_source: Some(target_from_source),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold,
-        evidence: None,
-        candidates: Vec::new(),
+        evidence: Some(evidence),
+        candidates: vec![Alternative { target_from_source, inlier_count, log10_nfa }],
         stopped_because,
         counters,
         seconds,

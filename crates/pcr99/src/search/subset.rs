@@ -64,7 +64,9 @@ impl Subset {
         for (to, from, scale) in sides {
             for (to, from) in to.iter_mut().zip(from) {
                 to.clear();
-                to.extend(from.iter().map(|&x| (x * scale) as f32));
+                // A stray so far off that single precision fails is consistent with nothing.
+                let coarse = |x: f64| if x.abs() < 1e9 { x as f32 } else { f32::NAN };
+                to.extend(from.iter().map(|&x| coarse(x * scale)));
                 to.resize(padded, f32::NAN);
             }
         }
