@@ -20,25 +20,22 @@ fn pairs(p: &common::Problem) -> Correspondences {
     Correspondences::new(&p.source, &p.target).unwrap()
 }
 
-/// Decision 3: `max(9, round(0.009·n))`; one less is not enough.
+/// Decision 3: the search ends with `max(9, round(0.009·n))` inliers; with one less it goes on. Both numbers are parameters.
 #[test]
 fn nine_inliers_are_enough_and_eight_are_not() {
-    for (right, status) in [(9, Status::Registered), (8, Status::NotReliable)] {
+    let ended = |right: usize, params: Params| {
         let p = problem(60, right, 1.0, 3);
-        let found = paper::solve(&pairs(&p), Scale::one(), &Params::new(0.04).unwrap()).unwrap();
-        assert_eq!((found.inliers.len(), found.status), (right, status));
+        let found = paper::solve(&pairs(&p), Scale::one(), &params.with_batch(1).unwrap()).unwrap();
+        assert_eq!(found.inliers.len(), right);
         assert!(distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.1);
-    }
-    // Both numbers are parameters.
-    let p = problem(60, 8, 1.0, 3);
-    let fewer = Params::new(0.04).unwrap().with_min_inliers(MinInliers::new(8, 0.0).unwrap());
-    assert_eq!(paper::solve(&pairs(&p), Scale::one(), &fewer).unwrap().status, Status::Registered);
-    let share = Params::new(0.04).unwrap().with_min_inliers(MinInliers::new(1, 0.142).unwrap());
-    assert_eq!(
-        paper::solve(&pairs(&p), Scale::one(), &share).unwrap().status,
-        Status::NotReliable,
-        "9 of 60"
-    );
+        found.stopped_because
+    };
+    let usual = Params::new(0.04).unwrap();
+    assert_eq!(ended(9, usual), StopReason::EnoughInliers);
+    assert_eq!(ended(8, usual), StopReason::Exhausted);
+    assert_eq!(ended(8, usual.with_min_inliers(MinInliers::new(8, 0.0).unwrap())), StopReason::EnoughInliers);
+    let share = usual.with_min_inliers(MinInliers::new(1, 0.142).unwrap());
+    assert_eq!(ended(8, share), StopReason::Exhausted, "round(0.142·60) = 9");
 }
 
 /// Decision 4: `n ≤ 19` never fills a batch of 1000 hypotheses (`C(19, 3) = 969`), and is looked at all the same.
