@@ -193,7 +193,7 @@ pub struct Simulate {
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MethodOption {
-    /// The fastest and most careful: pairs judged by their common neighbours; needs no threshold.
+    /// Pairs judged by their common neighbours: fast, careful, needs no threshold.
     Default,
     /// PCR-99 as published; needs --threshold.
     Paper,
@@ -243,15 +243,15 @@ impl FromStr for ScaleOption {
         if text == "unknown" {
             return Ok(Self(pcr99::Scale::Unknown));
         }
-        let expected = "expected `unknown`, a positive number or a range MIN..MAX";
-        if let Some((low, high)) = text.split_once("..") {
-            let bound = |text: &str| text.parse::<f64>().map_err(|_| expected.to_owned());
-            return pcr99::Scale::between(bound(low)?, bound(high)?)
-                .map(Self)
-                .map_err(|error| error.to_string());
-        }
-        let number: f64 = text.parse().map_err(|_| expected.to_owned())?;
-        pcr99::Scale::known(number).map(Self).map_err(|_| expected.to_owned())
+        let positive = |text: &str| {
+            positive(text)
+                .map_err(|_| "expected `unknown`, a positive number, or two of them as MIN..MAX".to_owned())
+        };
+        let scale = match text.split_once("..") {
+            None => pcr99::Scale::known(positive(text)?),
+            Some((low, high)) => pcr99::Scale::between(positive(low)?, positive(high)?),
+        };
+        scale.map(Self).map_err(|error| error.to_string())
     }
 }
 

@@ -99,11 +99,16 @@ fn default_params(options: &Solve) -> Result<pcr99::Params> {
 
 /// The parameters of the published method.
 fn paper_params(options: &Solve) -> Result<paper::Params> {
+    let method = options.method.name();
+    if matches!(options.scale.0, pcr99::Scale::Between(..)) {
+        bail!(
+            "method `{method}` takes no range for --scale: give a number or `unknown`, or leave out --method"
+        );
+    }
     let Some(threshold) = options.threshold else {
         bail!(
-            "method `{}` needs --threshold: how far a right match may be off, in target units \
-             (about five standard deviations of the noise)",
-            options.method.name()
+            "method `{method}` needs --threshold: how far a right match may be off, in target units \
+             (about five standard deviations of the noise)"
         );
     };
     let given = &options.paper;

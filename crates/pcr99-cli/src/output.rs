@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use pcr99::{Registration, Similarity, Status, StopReason};
+use pcr99::{Evidence, Registration, Similarity, Status, StopReason};
 use serde_json::{Map, Value, json};
 
 /// Where a document goes: checked before any work is done for it.
@@ -154,34 +154,53 @@ fn one_field_per_line(document: &Value) -> String {
 
 /// The verdict in plain words.
 pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
-    let (agree, evidence) = (found.inliers.len(), found.evidence);
-    let log10_nfa = evidence.map_or(0.0, |evidence| evidence.log10_nfa);
-    match found.status {
-        Status::Registered => format!(
-            "registered: {agree} of {matches} matches agree; chance alone would give this less than once in {} such problems",
-            times(-log10_nfa)
-        ),
-        Status::NotReliable if log10_nfa > -1.0 => {
-            format!(
-                "NOT RELIABLE: {agree} of {matches} matches agree, which may be chance; the best guess is"
-            )
+    let agree = found.inliers.len();
+    let start = format!("{agree} of {matches} matches agree");
+    match (found.status, found.evidence) {
+        (Status::Registered, evidence) => {
+            let power = evidence.map_or(0.0, |evidence| -evidence.log10_nfa);
+            format!("registered: {start}, by chance less than once in {} such problems", times(power))
         }
-        Status::NotReliable => format!(
-            "NOT RELIABLE: {agree} of {matches} matches agree, but only in {} places; the best guess is",
-            evidence.map_or(0, |evidence| evidence.effective_inliers)
-        ),
-        Status::NoSolution if found.stopped_because == StopReason::Exhausted => {
-            format!("NO SOLUTION: no three of the {matches} matches are consistent with each other")
+        (Status::NotReliable, Some(evidence)) => {
+            // The first that stands in the way.
+            let scattered = Evidence { effective_inliers: agree, ..evidence };
+            let doubt = if scattered.status(agree) != Status::Registered {
+                ", which may be chance".to_owned()
+            } else if evidence.status(agree) != Status::Registered {
+                format!(", but only {}", places(evidence.effective_inliers))
+            } else {
+                ", but they do not fix a transform".to_owned()
+            };
+            format!("NOT RELIABLE: {start}{doubt}")
         }
-        Status::NoSolution => {
-            format!("NO SOLUTION: stopped before any three of the {matches} matches were found consistent")
+        (Status::NotReliable, None) => format!("NOT RELIABLE: {start}"),
+        (Status::NoSolution, _) if found.stopped_because == StopReason::Exhausted => {
+            format!("NO SOLUTION: no three consistent matches were found among the {matches}")
+        }
+        (Status::NoSolution, _) => {
+            format!("NO SOLUTION: stopped before three consistent matches were found among the {matches}")
         }
     }
 }
 
-/// A power of ten, written out while it can be read.
+/// A power of ten, rounded down: written out while it can be read.
 fn times(power: f64) -> String {
-    if power < 6.0 { format!("{:.0}", 10_f64.powf(power).floor()) } else { format!("10^{}", power.floor()) }
+    if power < 6.0 {
+        let unit = 10_f64.powf(power.floor());
+        format!("{:.0}", unit * (10_f64.powf(power) / unit).floor())
+    } else {
+        format!("10^{}", power.floor())
+    }
+}
+
+/// Where the inliers are, neighbours taken together.
+fn places(effective_inliers: usize) -> String {
+    match effective_inliers {
+        1 => "at 1 place".to_owned(),
+        // No further are they counted.
+        100.. => "at 100 or more distinct places".to_owned(),
+        some => format!("at {some} distinct places"),
+    }
 }
 
 /// A few lines to read.
@@ -189,19 +208,22 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
     let mut text = verdict(matches, found);
     text.push('\n');
     if let Some(model) = &found.target_from_source {
-        text += "\ntransform, source to target:\n";
+        let what = if found.is_registered() { "transform" } else { "best guess" };
+        let _ = writeln!(text, "\n{what}, source to target:");
         for row in rounded_matrix(model).lines() {
             let _ = writeln!(text, "  {row}");
         }
         let _ = writeln!(text, "\n  scale        {}", shown(model.scale()));
     }
-    let rmse = found.inlier_rmse.map_or(String::from("none"), shown);
-    let _ = writeln!(text, "  inlier rmse  {rmse} (threshold {})", shown(found.threshold));
+    if let Some(rmse) = found.inlier_rmse {
+        let _ = writeln!(text, "  inlier rmse  {} (threshold {})", shown(rmse), shown(found.threshold));
+    }
     if let Some(evidence) = found.evidence {
         let _ = writeln!(
             text,
-            "  evidence     log10 of false alarms {:.1}; inliers in {} places",
-            evidence.log10_nfa, evidence.effective_inliers
+            "  evidence     10^{:.1} false alarms expected; inliers {}",
+            evidence.log10_nfa,
+            places(evidence.effective_inliers)
         );
     }
     let _ = writeln!(
@@ -224,11 +246,10 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
 /// How much was tried.
 pub(crate) fn searched(found: &Registration) -> String {
     let pcr99::Counters { pairs, triplets, hypotheses } = found.counters;
-    if pairs > 0 {
-        format!("{pairs} pairs, {hypotheses} hypotheses")
-    } else {
-        format!("{triplets} triplets, {hypotheses} hypotheses")
-    }
+    let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    let looked_at =
+        if pairs > 0 { count(pairs, "pair", "pairs") } else { count(triplets, "triplet", "triplets") };
+    format!("{looked_at}, {}", count(hypotheses, "hypothesis", "hypotheses"))
 }
 
 /// The 4×4 matrix, one row a line, with all the digits that are needed to read back the same numbers.
@@ -240,7 +261,13 @@ pub(crate) fn matrix(model: &Similarity) -> String {
 /// The 4×4 matrix to look at.
 fn rounded_matrix(model: &Similarity) -> String {
     let plain = (1e-3..1e6).contains(&model.scale());
-    aligned(model.matrix().map(|row| row.map(|x| if plain { format!("{x:.9}") } else { format!("{x:.9e}") })))
+    let number = |x: f64| match plain {
+        // Not as -0.000000000.
+        true if x.abs() < 0.5e-9 => format!("{:.9}", 0.0),
+        true => format!("{x:.9}"),
+        false => format!("{x:.9e}"),
+    };
+    aligned(model.matrix().map(|row| row.map(number)))
 }
 
 fn aligned(rows: [[String; 4]; 4]) -> String {

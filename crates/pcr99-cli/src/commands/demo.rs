@@ -64,8 +64,10 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
         problem.noise
     );
     let _ = writeln!(text, "  {}", verdict(n, found));
-    let recovered = found.inliers.iter().filter(|i| right.binary_search(i).is_ok()).count();
-    let _ = writeln!(text, "  {recovered} of the {} right matches are among them", right.len());
+    if !right.is_empty() && !found.inliers.is_empty() {
+        let recovered = found.inliers.iter().filter(|i| right.binary_search(i).is_ok()).count();
+        let _ = writeln!(text, "  {recovered} of the {} right matches are among them", right.len());
+    }
     if let Some(estimate) = &found.target_from_source {
         let errors = Errors::between(estimate, &problem.truth);
         let row = |name: &str, truth: String, estimate: String, error: String| {

@@ -3,6 +3,8 @@
 //! In single precision: coordinates are centred and near one, and the search only needs candidates; what they are worth is
 //! computed in double precision afterwards. Lengths are padded to whole words with points that are consistent with nothing.
 
+use std::ops::Range;
+
 use super::compiled_twice;
 
 /// Points in single precision, padded with NaN to a multiple of 64.
@@ -56,6 +58,26 @@ pub(crate) fn mirror(bits: &mut [u64], words: usize) {
     }
 }
 
+/// Fills what is below the diagonal of a symmetric square of bytes, whose rows have `width` each, from what is above it, for the
+/// rows of which only the part from the block of 64 of the diagonal on has been written.
+pub(crate) fn mirror_bytes(bytes: &mut [u8], width: usize) {
+    let rows = bytes.len() / width;
+    for block in (0..rows).step_by(64) {
+        for other in (block + 64..rows).step_by(64) {
+            // Eight by eight, so that the lines written stay in the cache.
+            for (r, c) in
+                (0..64).step_by(8).flat_map(|r| (0..64).step_by(8).map(move |c| (block + r, other + c)))
+            {
+                for column in c..(c + 8).min(rows) {
+                    for row in r..r + 8 {
+                        bytes[column * width + row] = bytes[row * width + column];
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Transposes 64 × 64 bits: swaps quarters, then quarters of quarters, and so on.
 fn transpose(square: &mut [u64; 64]) {
     let (mut half, mut mask) = (32, 0x0000_0000_FFFF_FFFF_u64);
@@ -102,7 +124,8 @@ pub(crate) struct Slicing {
 /// No slice at all.
 pub(crate) const NOWHERE: u8 = 255;
 
-/// For match `i` and every `m`, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and how many more.
+/// For match `i` and every `m`, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and how many more. Only for `m` from the block of
+/// 64 of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
 pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -115,7 +138,7 @@ pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: 
 
 fn slice_spans_plain(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
     let top = f32::from(slicing.count) - 1.0;
-    for (m, (first, more)) in first.iter_mut().zip(more).enumerate() {
+    for (m, (first, more)) in first.iter_mut().zip(more).enumerate().skip(i / 64 * 64) {
         let (a, b) = columns.squares(i, m);
         let middle = (half_log_ratio(a, b) - slicing.first) * slicing.per_unit;
         let tolerance = slicing.tau / b.sqrt();
@@ -215,7 +238,7 @@ mod avx2 {
     ) {
         let top = f32::from(slicing.count) - 1.0;
         let blocks = first.chunks_exact_mut(8).zip(more.chunks_exact_mut(8));
-        for (block, (first, more)) in blocks.enumerate() {
+        for (block, (first, more)) in blocks.enumerate().skip(i / 64 * 8) {
             let (a, b) = (squares(&columns.a, i, 8 * block), squares(&columns.b, i, 8 * block));
             let shifted = _mm256_sub_ps(half_log_ratio(a, b), _mm256_set1_ps(slicing.first));
             let per_unit = _mm256_set1_ps(slicing.per_unit);
@@ -305,17 +328,28 @@ fn common_lanes(one: &[u64], other: &[u64]) -> u32 {
 }
 
 compiled_twice! {
-    /// For every bit `j > i` of row `i`, how many bits rows `i` and `j` share.
-    pub(crate) fn row_supports(bits: &[u64], words: usize, i: usize, out: &mut Vec<(u32, u32)>) = row_supports_lanes
+    /// For every bit `j` of row `i` that is in `columns`, how many bits rows `i` and `j` share.
+    pub(crate) fn row_supports(
+        bits: &[u64], words: usize, i: usize, columns: Range<usize>, out: &mut Vec<(u32, u32)>,
+    ) = row_supports_lanes
 }
 
 #[inline(always)]
-fn row_supports_lanes(bits: &[u64], words: usize, i: usize, out: &mut Vec<(u32, u32)>) {
+fn row_supports_lanes(
+    bits: &[u64],
+    words: usize,
+    i: usize,
+    columns: Range<usize>,
+    out: &mut Vec<(u32, u32)>,
+) {
     let row = &bits[i * words..(i + 1) * words];
-    for word in (i + 1) / 64..words {
+    for word in columns.start / 64..columns.end.div_ceil(64) {
         let mut left = row[word];
-        if word == (i + 1) / 64 {
-            left &= u64::MAX << ((i + 1) % 64);
+        if word == columns.start / 64 {
+            left &= u64::MAX << (columns.start % 64);
+        }
+        if word == columns.end / 64 {
+            left &= (1 << (columns.end % 64)) - 1;
         }
         while left != 0 {
             let j = 64 * word + left.trailing_zeros() as usize;
@@ -395,7 +429,7 @@ mod tests {
                 for slice in 0..slicing.count {
                     slice_row(&first, &more, slice, &mut row);
                     let edge = -1.0 + f64::from(slice) / 20.0;
-                    for m in 0..width {
+                    for m in i / 64 * 64..width {
                         let bit = row[m / 64] >> (m % 64) & 1 == 1;
                         if m >= n || m == i {
                             prop_assert!(!bit);
@@ -408,6 +442,22 @@ mod tests {
                         let unsure = close.iter().any(|x| x.abs() < 2e-4);
                         prop_assert!(unsure || bit == (meets && a > 0.0 && b > 0.0), "{i} {m} {slice}");
                     }
+                }
+            }
+        }
+
+        #[test]
+        fn mirrored_bytes_are_symmetric(n in 1_usize..150, seed in any::<u64>()) {
+            let (columns, width) = (columns(n, seed), 64 * n.div_ceil(64));
+            let slicing = Slicing { first: -1.0, per_unit: 20.0, count: 40, tau: 0.05, widest: 0.3 };
+            let (mut first, mut more) = (vec![7; n * width], vec![7; n * width]);
+            for (i, (first, more)) in first.chunks_exact_mut(width).zip(more.chunks_exact_mut(width)).enumerate() {
+                slice_spans(&columns, i, slicing, first, more);
+            }
+            mirror_bytes(&mut first, width);
+            for i in 0..n {
+                for m in 0..n {
+                    prop_assert_eq!(first[i * width + m], first[m * width + i], "{} {}", i, m);
                 }
             }
         }
@@ -448,7 +498,7 @@ mod tests {
             let is_set = |i: usize, m: usize| bits[i * words + m / 64] >> (m % 64) & 1 == 1;
             for i in 0..n {
                 let mut fast = Vec::new();
-                row_supports(&bits, words, i, &mut fast);
+                row_supports(&bits, words, i, i + 1..n, &mut fast);
                 let shared = |j: usize| (0..n).filter(|&m| is_set(i, m) && is_set(j, m)).count() as u32;
                 let plain: Vec<_> = (i + 1..n).filter(|&j| is_set(i, j)).map(|j| (j as u32, shared(j))).collect();
                 prop_assert_eq!(fast, plain);

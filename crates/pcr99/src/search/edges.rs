@@ -11,7 +11,8 @@ use rayon::prelude::*;
 use super::{subset::Subset, threads::WORTH_IT};
 use crate::kernel::{
     edges::{
-        NOWHERE, Slicing, common, consistent_row, mirror, pair_supports, row_supports, slice_row, slice_spans,
+        NOWHERE, Slicing, common, consistent_row, mirror, mirror_bytes, pair_supports, row_supports,
+        slice_row, slice_spans,
     },
     log_ratio::half_log_ratio,
     squared_distances,
@@ -105,6 +106,8 @@ impl Edges {
         } else {
             first.par_chunks_exact_mut(span).zip(more.par_chunks_exact_mut(span)).enumerate().for_each(spans);
         }
+        mirror_bytes(&mut self.first[..n * span], span);
+        mirror_bytes(&mut self.more[..n * span], span);
         let (first, more) = (&self.first, &self.more);
         for_each_part(&mut self.bits[..used], n * words, n, |slice, rows| {
             for (i, row) in rows.chunks_exact_mut(words).enumerate() {
@@ -152,7 +155,7 @@ impl Edges {
 
     /// Judges the pairs `(i, i + d)`, going round, for all `d` in `differences` (at most half the number of matches), and returns
     /// those with a contrast of at least `least`, in any order. Positions are in random order, so each difference is a
-    /// random sample of the pairs; all differences together are all pairs. With a known scale, all pairs are judged at once.
+    /// random sample of the pairs; all differences together are all pairs.
     pub(super) fn supported_pairs(&mut self, differences: Range<usize>, least: f32, out: &mut Vec<Pair>) {
         out.clear();
         let mut work = std::mem::take(&mut self.work);
@@ -190,7 +193,9 @@ impl Edges {
             None => {
                 for i in rows {
                     work.found.clear();
-                    row_supports(&self.bits, self.words, i, &mut work.found);
+                    for columns in self.columns(i, differences) {
+                        row_supports(&self.bits, self.words, i, columns, &mut work.found);
+                    }
                     let pairs = work.found.iter().map(|&(j, support)| (i as u32, j, support));
                     self.keep(0, least, pairs, out);
                 }
@@ -217,6 +222,16 @@ impl Edges {
         }
     }
 
+    /// The columns `i + d` of row `i`, going round: up to the end, and from the start on.
+    fn columns(&self, i: usize, differences: &Range<usize>) -> [Range<usize>; 2] {
+        let n = self.n;
+        // Half way round, both ends of a pair would meet it.
+        let last =
+            if 2 * (differences.end - 1) == n && i >= n / 2 { differences.end - 1 } else { differences.end };
+        let (from, to) = (i + differences.start.min(last), i + last);
+        [from.min(n)..to.min(n), from.max(n) - n..to.max(n) - n]
+    }
+
     /// Puts the pairs into `work.by_slice`, slice after slice, and where each slice ends into `work.found`.
     fn sort_into_slices(
         &self,
@@ -225,21 +240,11 @@ impl Edges {
         slices: usize,
         work: &mut Work,
     ) {
-        let (n, span) = (self.n, 64 * self.words);
-        // The columns of row `i`, going round: up to the end, and from the start on.
-        let columns = |i: usize| {
-            let last = if 2 * (differences.end - 1) == n && i >= n / 2 {
-                differences.end - 1
-            } else {
-                differences.end
-            };
-            let (from, to) = (i + differences.start.min(last), i + last);
-            [from.min(n)..to.min(n), from.max(n) - n..to.max(n) - n]
-        };
+        let span = 64 * self.words;
         let mut starts = [0_u32; 257];
         work.slice_of.clear();
         for i in rows.clone() {
-            for columns in columns(i) {
+            for columns in self.columns(i, differences) {
                 let at = i * span + columns.start..i * span + columns.end;
                 for (&first, &more) in self.first[at.clone()].iter().zip(&self.more[at]) {
                     // The middle of its span; a pair that meets too many slices does not know its scale.
@@ -257,7 +262,7 @@ impl Edges {
         work.by_slice.resize(starts[slices] as usize, (0, 0));
         let mut slice_of = work.slice_of.iter();
         for i in rows {
-            for columns in columns(i) {
+            for columns in self.columns(i, differences) {
                 for (j, &slice) in columns.zip(&mut slice_of) {
                     if slice != NOWHERE {
                         let at = &mut starts[usize::from(slice)];

@@ -279,9 +279,10 @@ impl Solver {
             }
         }
         for &(least_contrast, least_clique) in rounds(size, last) {
-            // With an unknown scale a few pairs first, then more and more.
+            // A few pairs first, then more and more. A known scale judges them so fast that few are some hundred thousand.
             let half = size / 2;
-            let (mut from, mut chunk) = (1, if known.is_some() { half } else { 512 / size + 1 });
+            let few = if known.is_some() { 1 << 19 } else { 1 << 9 };
+            let (mut from, mut chunk) = (1, few / size + 1);
             while from <= half {
                 let differences = from..(from + chunk).min(half + 1);
                 self.threads.run(|| {
@@ -300,7 +301,7 @@ impl Solver {
                     return Some(StopReason::Confident);
                 }
                 from = differences.end;
-                chunk = (2 * chunk).min((1 << 16) / size + 1);
+                chunk = (2 * chunk).min((1 << 20) / size + 1);
             }
             if local.is_significant() || searched.effort == 0 {
                 break;
