@@ -175,10 +175,10 @@ pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
         }
         (Status::NotReliable, None) => format!("NOT RELIABLE: {start}"),
         (Status::NoSolution, _) if found.stopped_because == StopReason::Exhausted => {
-            format!("NO SOLUTION: no three consistent matches were found among the {matches}")
+            format!("NO SOLUTION: no consistent matches were found among the {matches}")
         }
         (Status::NoSolution, _) => {
-            format!("NO SOLUTION: stopped before three consistent matches were found among the {matches}")
+            format!("NO SOLUTION: stopped before consistent matches were found among the {matches}")
         }
     }
 }

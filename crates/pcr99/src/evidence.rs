@@ -69,6 +69,11 @@ impl Background {
         self.finest
     }
 
+    /// `α`: the chance that a wrong match is within `e` by accident.
+    pub(crate) fn chance(&self, e: f64) -> f64 {
+        self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product()
+    }
+
     /// The longest half-axis.
     pub(crate) fn extent(&self) -> f64 {
         self.half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))

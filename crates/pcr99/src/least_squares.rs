@@ -16,23 +16,34 @@ use crate::{
 /// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not fix it: fewer than three, or all
 /// on a line.
 pub(crate) fn fit(points: &Soa, inliers: &[u32], known_scale: Option<f64>) -> Option<Similarity> {
+    fit_weighted(points, inliers, known_scale, |_| 1.0)
+}
+
+/// The same with a weight for each of the `inliers`, by their position in the list.
+pub(crate) fn fit_weighted(
+    points: &Soa,
+    inliers: &[u32],
+    known_scale: Option<f64>,
+    weight: impl Fn(usize) -> f64,
+) -> Option<Similarity> {
     if inliers.len() < 3 {
         return None;
     }
     // Sums of a, b, a·bᵀ and ‖a‖²; coordinates are centred already, so little is lost by subtracting the means afterwards.
-    let (mut a_sum, mut b_sum, mut m, mut spread) = ([0.0; 3], [0.0; 3], [[0.0; 3]; 3], 0.0);
-    for &i in inliers {
-        let (a, b) = (points.source(i as usize), points.target(i as usize));
+    let (mut a_sum, mut b_sum, mut m, mut spread, mut n) = ([0.0; 3], [0.0; 3], [[0.0; 3]; 3], 0.0, 0.0);
+    for (k, &i) in inliers.iter().enumerate() {
+        let (a, b, w) = (points.source(i as usize), points.target(i as usize), weight(k));
+        n += w;
         for row in 0..3 {
-            a_sum[row] += a[row];
-            b_sum[row] += b[row];
-            spread += a[row] * a[row];
+            let wa = w * a[row];
+            a_sum[row] += wa;
+            b_sum[row] += w * b[row];
+            spread += wa * a[row];
             for column in 0..3 {
-                m[row][column] += a[row] * b[column];
+                m[row][column] += wa * b[column];
             }
         }
     }
-    let n = inliers.len() as f64;
     let (a_mean, b_mean) = (a_sum.map(|x: f64| x / n), b_sum.map(|x: f64| x / n));
     // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
     for row in 0..3 {

@@ -13,15 +13,39 @@ fn refused(args: &str, words: &[&str]) {
 
 #[test]
 fn a_known_scale_is_a_positive_number() {
-    for scale in ["0", "-1", "-0.0", "nan", "inf", "abc", "1,5", "", "Unknown", "1..2"] {
-        let args = format!("solve missing.csv --threshold 1 --scale={scale}");
-        refused(&args, &[&format!("'{scale}'"), "--scale", "expected `unknown` or a positive number"]);
+    for scale in ["0", "-1", "-0.0", "nan", "inf", "abc", "1,5", "", "Unknown"] {
+        let args = format!("solve missing.csv --scale={scale}");
+        refused(&args, &[&format!("'{scale}'"), "--scale", "expected `unknown`, a positive number, or "]);
     }
     refused("solve missing.csv --threshold 1 --scale -1", &["'-1'", "positive number"]);
     for scale in ["0", "-1", "nan", "inf"] {
         refused(&format!("simulate --scale {scale}"), &["scale must be finite and above 0"]);
     }
     refused("simulate --scale abc", &["--scale", "`abc`", "`random`"]);
+}
+
+#[test]
+fn a_range_of_scales_is_two_positive_numbers_in_order() {
+    for range in ["a..b", "1..", "..2", "..", "0..2", "-1..2", "1..inf", "nan..2", "1..=2", "1..2..3"] {
+        refused(
+            &format!("solve missing.csv --scale={range}"),
+            &[&format!("'{range}'"), "--scale", "two of them as MIN..MAX"],
+        );
+    }
+    for range in ["4..0.5", "2..2"] {
+        refused(
+            &format!("solve missing.csv --scale {range}"),
+            &[&format!("range {range} is empty"), "the first number must be the smaller one"],
+        );
+    }
+    for method in ["paper", "paper-random"] {
+        refused(
+            &format!("solve missing.csv --scale 0.5..4 --method {method} --threshold 1"),
+            &[&format!("method `{method}` takes no range for --scale"), "`unknown`", "leave out --method"],
+        );
+    }
+    // In order, so that the next to be looked at is the file.
+    Place::new().run("solve missing.csv --scale 0.5..4").refused(&["cannot read `missing.csv`"]);
 }
 
 #[test]
@@ -32,7 +56,7 @@ fn a_threshold_is_a_positive_number() {
             &[&format!("'{threshold}'"), "--threshold", "expected a positive number"],
         );
     }
-    for method in ["default", "paper", "paper-random"] {
+    for method in ["paper", "paper-random"] {
         refused(
             &format!("solve missing.csv --method {method}"),
             &[&format!("method `{method}` needs --threshold"), "in target units", "standard deviations"],
@@ -62,7 +86,10 @@ fn other_numbers_have_their_ranges() {
         ("--seed", "1.5", "whole number"),
         ("--memory-budget", "much", "whole number"),
     ] {
-        refused(&format!("solve missing.csv --threshold 1 {option} {value}"), &[option, words]);
+        refused(
+            &format!("solve missing.csv --method paper --threshold 1 {option} {value}"),
+            &[option, words],
+        );
     }
     for (args, words) in [
         ("--outliers 1.5", "from 0 to 1, got 1.5: write 99 % as 0.99"),
@@ -83,6 +110,33 @@ fn other_numbers_have_their_ranges() {
     refused("simulate --noise nan", &["noise", "at least 0, got NaN"]);
     refused("simulate --noise inf", &["noise", "finite"]);
     refused("demo --time-limit 0", &["--time-limit", "positive number"]);
+}
+
+/// An option that would do nothing is not passed over in silence.
+#[test]
+fn options_of_the_paper_are_for_its_methods() {
+    for option in [
+        "--epsilon 0.2",
+        "--grid-step 0.2",
+        "--batch 100",
+        "--min-inliers 12",
+        "--min-inlier-fraction 0.1",
+        "--hypothesis-limit 1000",
+    ] {
+        let name = option.split(' ').next().expect("a name");
+        for method in ["", "--method default"] {
+            refused(
+                &format!("solve missing.csv {method} {option}"),
+                &[name, "parameter of the paper's methods", "leave it out", "--method paper"],
+            );
+        }
+        for method in ["paper", "paper-random"] {
+            let args = format!("solve missing.csv --method {method} --threshold 1 {option}");
+            Place::new().run(&args).refused(&["cannot read `missing.csv`"]);
+        }
+    }
+    let shared = "--memory-budget 10 --threads 2 --seed 1 --time-limit 1";
+    Place::new().run(&format!("solve missing.csv {shared}")).refused(&["cannot read `missing.csv`"]);
 }
 
 #[test]

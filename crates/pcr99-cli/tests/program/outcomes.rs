@@ -1,8 +1,12 @@
 //! What comes out of a search: the JSON document, the summary and the matrix, and how they go together.
 
+use pcr99_lab::{Recipe, Shape};
 use serde_json::{Value, json};
 
-use super::place::{Place, assert_close, exact_matches, inliers, table, timeless, transform};
+use super::{
+    formats::npy,
+    place::{EXACT, Place, assert_close, exact_matches, inliers, table, timeless, transform},
+};
 
 /// Makes a problem on the knot.
 fn simulate(place: &Place, args: &str) {
@@ -78,7 +82,7 @@ fn check_transform(document: &Value, rows: &[[f64; 6]]) {
     });
     assert_close(gram, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 1e-12);
     assert_eq!(document["candidates"][0]["transform"], document["transform"]);
-    assert_eq!(document["candidates"][0]["inlier_count"], inliers(document).len());
+    check_evidence(document);
 
     let squares: Vec<f64> = inliers(document)
         .iter()
@@ -90,7 +94,34 @@ fn check_transform(document: &Value, rows: &[[f64; 6]]) {
         .collect();
     let rmse = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
     let reported = document["inlier_rmse"].as_f64().expect("a number");
-    assert!((rmse - reported).abs() <= 1e-9 * rmse, "{rmse} {reported}");
+    // Where all is exact, the rounding of the coordinates is left.
+    assert!((rmse - reported).abs() <= 1e-9 * rmse + 1e-14, "{rmse} {reported}");
+}
+
+/// The status follows from the evidence, whatever the method, and the answer is the first of the candidates.
+#[track_caller]
+fn check_evidence(document: &Value) {
+    let evidence = &document["evidence"];
+    let log10_nfa = evidence["log10_nfa"].as_f64().expect("a number");
+    let apart = evidence["effective_inliers"].as_u64().expect("a count") as usize;
+    let agree = inliers(document).len();
+    assert!((1..=agree).contains(&apart), "{evidence}");
+    let reliable = log10_nfa <= -1.0 && (apart >= 10 || 2 * apart >= agree);
+    assert_eq!(document["status"], if reliable { "registered" } else { "not_reliable" }, "{evidence}");
+
+    let candidates = document["candidates"].as_array().expect("a list");
+    assert!((1..=5).contains(&candidates.len()), "{}", candidates.len());
+    assert_eq!(candidates[0]["transform"], document["transform"]);
+    assert_eq!(candidates[0]["inlier_count"], agree);
+    assert_eq!(candidates[0]["log10_nfa"], evidence["log10_nfa"]);
+    for candidate in candidates {
+        assert!(transform(candidate).as_flattened().iter().all(|x| x.is_finite()));
+        assert!(candidate["inlier_count"].as_u64().expect("a count") >= 3, "{candidate}");
+        assert!(candidate["log10_nfa"].as_f64().expect("a number").is_finite(), "{candidate}");
+    }
+    let counters = &document["counters"];
+    let looked_at = if document["method"] == "default" { "pairs" } else { "triplets" };
+    assert!(counters[looked_at].as_u64() > Some(0), "{counters}");
 }
 
 fn rows(place: &Place) -> Vec<[f64; 6]> {
@@ -105,6 +136,7 @@ fn the_document_is_that_of_the_interface() {
     for args in [
         "--scale 2.5",
         "--scale unknown",
+        "--scale 0.5..4",
         "--scale 2.5 --method paper",
         "--scale unknown --method paper-random",
     ] {
@@ -112,10 +144,12 @@ fn the_document_is_that_of_the_interface() {
         check_fields(&document);
         check_transform(&document, &rows(&place));
         assert_eq!(document["status"], "registered");
-        assert_eq!(document["stopped_because"], "enough_inliers");
+        let paper = args.contains("paper");
+        assert_eq!(document["stopped_because"], if paper { "enough_inliers" } else { "confident" });
+        assert_eq!(document["method"], args.split("--method ").nth(1).unwrap_or("default"));
         assert_eq!((&document["correspondences"], &document["threshold"]), (&json!(100), &json!(0.05)));
         let scale = document["scale"].as_f64().expect("a number");
-        let bound = if args.contains("unknown") { 0.05 } else { 0.0 };
+        let bound = if args.contains("--scale 2.5") { 0.0 } else { 0.05 };
         assert!((scale - 2.5).abs() <= bound, "{scale}");
     }
 }
@@ -157,17 +191,27 @@ fn summary_matrix_and_document_agree() {
 
     let summary = place.run(solve).with_status(0).out;
     let found = inliers(&document).len();
-    assert!(summary.starts_with(&format!("registered: {found} of 100 matches agree\n")), "{summary}");
+    let verdict = format!("registered: {found} of 100 matches agree, by chance less than once in 10^");
+    assert!(summary.starts_with(&verdict), "{summary}");
     let shown: Vec<f64> = summary.lines().skip(3).take(4).flat_map(numbers).collect();
     for (a, b) in shown.iter().zip(transform(&document).as_flattened()) {
         assert!((a - b).abs() <= 0.5e-9, "{summary}");
     }
     let counters = &document["counters"];
     let searched = format!(
-        "{} triplets, {} hypotheses; stopped: enough inliers",
-        counters["triplets"], counters["hypotheses"]
+        "{} pairs, {} hypothes{}s; stopped: confident",
+        counters["pairs"],
+        counters["hypotheses"],
+        if counters["hypotheses"] == 1 { "i" } else { "e" }
     );
     assert!(summary.contains(&searched), "{summary}");
+    let evidence = &document["evidence"];
+    let shown = format!(
+        "10^{:.1} false alarms expected; inliers at {} distinct places\n",
+        evidence["log10_nfa"].as_f64().expect("a number"),
+        evidence["effective_inliers"]
+    );
+    assert!(summary.contains(&shown), "{summary}");
     assert!(summary.contains("method       default") && !summary.contains("RELIABLE"), "{summary}");
 }
 
@@ -206,33 +250,186 @@ fn exact_matches_with_unknown_scale() {
     }
 }
 
+/// The threshold that the data suggest is about five standard deviations of the noise, in target units.
 #[test]
-fn too_few_that_agree_are_a_guess() {
+fn a_threshold_is_found() {
+    let place = Place::new();
+    for (noise, scale) in [(0.01, "1"), (0.002, "unknown"), (0.01, "unknown"), (0.002, "0.5..4")] {
+        simulate(&place, &format!("--points 500 --outliers 0.9 --seed 2 --noise {noise}"));
+        let document = place.json(0, &format!("solve m.csv --scale {scale}"));
+        check_fields(&document);
+        check_transform(&document, &rows(&place));
+        let threshold = document["threshold"].as_f64().expect("a number");
+        assert!((3.0..8.0).contains(&(threshold / noise)), "{threshold} for a noise of {noise}");
+        assert_eq!(inliers(&document), inliers(&truth(&place)));
+        let summary = place.run(&format!("solve m.csv --scale {scale}")).with_status(0).out;
+        let shown = summary.split("(threshold ").nth(1).and_then(|rest| rest.split(')').next());
+        let shown: f64 = shown.expect("a threshold").parse().expect("a number");
+        assert!((shown / threshold - 1.0).abs() < 1e-3, "{summary}");
+    }
+}
+
+#[test]
+fn a_range_bounds_the_scale() {
+    let place = Place::new();
+    simulate(&place, "--points 200 --outliers 0.8 --seed 3 --scale 2.5");
+    let free = place.json(0, "solve m.csv --threshold 0.05 --scale unknown");
+    let bounded = place.json(0, "solve m.csv --threshold 0.05 --scale 0.5..4");
+    assert_eq!(inliers(&bounded), inliers(&truth(&place)));
+    assert_close(transform(&bounded), transform(&free), 1e-9);
+    // The right one is outside: whatever else is found keeps to the bounds, and is no registration.
+    for (range, bounds) in [("0.5..2", 0.5..=2.0), ("3..10", 3.0..=10.0)] {
+        let document = place.json(1, &format!("solve m.csv --threshold 0.05 --scale {range}"));
+        check_fields(&document);
+        if let Some(scale) = document["scale"].as_f64() {
+            check_transform(&document, &rows(&place));
+            assert!(bounds.contains(&scale), "{scale}");
+        }
+    }
+}
+
+/// Two motions in one set of matches, the second of fewer.
+#[test]
+fn candidates_are_listed_best_first() {
+    let place = Place::new();
+    let mut all = Vec::new();
+    for args in
+        ["--points 60 --outliers 0 --seed 1", "--points 30 --outliers 0 --seed 2", "--points 60 --outliers 1"]
+    {
+        simulate(&place, args);
+        all.extend(rows(&place));
+    }
+    let header = "sx,sy,sz,tx,ty,tz\n";
+    place.write("m.csv", header.to_owned() + &table(&all, ",", "\n"));
+    for threshold in ["", "--threshold 0.05"] {
+        let document = place.json(0, &format!("solve m.csv {threshold}"));
+        check_transform(&document, &all);
+        let candidates = document["candidates"].as_array().expect("a list");
+        let counts: Vec<u64> =
+            candidates.iter().map(|c| c["inlier_count"].as_u64().expect("a count")).collect();
+        assert!(candidates.len() >= 2 && counts[0] >= 60 && counts[1] >= 30, "{counts:?}");
+        let evidence: Vec<f64> =
+            candidates.iter().map(|c| c["log10_nfa"].as_f64().expect("a number")).collect();
+        assert!(evidence.is_sorted() && evidence[1] < -1.0, "{evidence:?}");
+        simulate(&place, "--points 30 --outliers 0 --seed 2");
+        assert_close(transform(&candidates[1]), transform(&truth(&place)), 0.05);
+        place.write("m.csv", header.to_owned() + &table(&all, ",", "\n"));
+    }
+}
+
+/// All matches are wrong: what agrees does so by chance.
+#[test]
+fn chance_is_a_guess() {
+    let place = Place::new();
+    simulate(&place, "--points 100 --outliers 1 --seed 1");
+    for args in [
+        "",
+        "--threshold 0.05",
+        "--scale unknown",
+        "--scale 0.5..4",
+        "--threshold 0.05 --method paper",
+        "--threshold 0.05 --method paper-random --hypothesis-limit 2000",
+    ] {
+        let solve = format!("solve m.csv {args}");
+        let document = place.json(1, &solve);
+        check_fields(&document);
+        check_transform(&document, &rows(&place));
+        assert_eq!(document["status"], "not_reliable");
+        let found = inliers(&document).len();
+
+        let summary = place.run(&solve).with_status(1);
+        assert_eq!(summary.err, "");
+        let verdict = format!("NOT RELIABLE: {found} of 100 matches agree, which may be chance\n");
+        assert!(summary.out.starts_with(&verdict), "{}", summary.out);
+        assert!(summary.out.contains("\nbest guess, source to target:\n"), "{}", summary.out);
+        assert_eq!(summary.out.lines().skip(3).take(4).flat_map(numbers).count(), 16);
+
+        let matrix = place.run(&format!("{solve} --format matrix")).with_status(1);
+        assert_eq!(numbers(&matrix.out), transform(&document).as_flattened());
+        assert!(matrix.err.starts_with("warning: NOT RELIABLE"), "{}", matrix.err);
+        let quiet = place.run(&format!("{solve} --format matrix --quiet")).with_status(1);
+        assert_eq!((quiet.out, quiet.err.as_str()), (matrix.out, ""));
+    }
+}
+
+/// Any three matches of equal triangles have a transform, and nothing that confirms it.
+#[test]
+fn three_matches_are_a_guess() {
+    let place = Place::new();
+    let rows = &exact_matches()[..3];
+    place.write("m.csv", table(rows, ",", "\n"));
+    for args in ["", "--threshold 0.01", "--scale unknown", "--threshold 0.01 --method paper"] {
+        let document = place.json(1, &format!("solve m.csv {args}"));
+        check_fields(&document);
+        check_transform(&document, rows);
+        assert_eq!(inliers(&document), [0, 1, 2]);
+        assert_close(transform(&document), EXACT, 1e-9);
+    }
+}
+
+/// Many matches from one small patch to another: neighbours are often wrong together.
+#[test]
+fn one_patch_is_a_guess() {
+    let place = Place::new();
+    simulate(&place, "--points 40 --outliers 1");
+    let mut all = rows(&place);
+    for row in exact_matches() {
+        // The same motion everywhere, within less than the threshold.
+        let near = |k: usize| 0.1 + 0.002 * row[k];
+        all.push([near(0), near(1), near(2), near(0) - 0.3, near(1) + 0.2, near(2)]);
+    }
+    place.write("m.csv", table(&all, ",", "\n"));
+    for method in ["default", "paper"] {
+        let solve = format!("solve m.csv --threshold 0.05 --method {method}");
+        let document = place.json(1, &solve);
+        check_transform(&document, &all);
+        assert_eq!(document["status"], "not_reliable");
+        assert!(document["evidence"]["log10_nfa"].as_f64().expect("a number") < -1.0);
+        let summary = place.run(&solve).with_status(1).out;
+        assert!(summary.contains(" matches agree, but only at "), "{summary}");
+    }
+}
+
+/// `--min-inliers` says when the search may stop; the verdict is by the evidence.
+#[test]
+fn more_inliers_than_there_are_can_be_asked_for() {
     let place = Place::new();
     simulate(&place, "--points 60 --outliers 0.5 --seed 1");
-    let solve = "solve m.csv --threshold 0.05 --min-inliers 40";
-    let document = place.json(1, solve);
+    let document = place.json(0, "solve m.csv --method paper --threshold 0.05 --min-inliers 40");
     check_fields(&document);
     check_transform(&document, &rows(&place));
-    assert_eq!(
-        (&document["status"], &document["stopped_because"]),
-        (&json!("not_reliable"), &json!("exhausted"))
-    );
-    let found = inliers(&document).len();
-    assert!((3..40).contains(&found));
+    assert_eq!(document["stopped_because"], "exhausted");
+    assert!((3..40).contains(&inliers(&document).len()));
+}
 
-    let summary = place.run(solve).with_status(1);
-    assert_eq!(summary.err, "");
-    assert!(summary.out.starts_with(&format!(
-        "NOT RELIABLE: {found} of 60 matches agree, 40 are needed; the best guess is\n"
-    )));
-    assert_eq!(summary.out.lines().skip(3).take(4).flat_map(numbers).count(), 16);
-
-    let matrix = place.run(&format!("{solve} --format matrix")).with_status(1);
-    assert_eq!(numbers(&matrix.out), transform(&document).as_flattened());
-    assert!(matrix.err.starts_with("warning: NOT RELIABLE"), "{}", matrix.err);
-    let quiet = place.run(&format!("{solve} --format matrix --quiet")).with_status(1);
-    assert_eq!((quiet.out, quiet.err.as_str()), (matrix.out, ""));
+/// As many matches as a large scan gives.
+#[test]
+fn a_large_array_is_solved() {
+    let recipe =
+        Recipe::default().with_shape(Shape::Cube).and_then(|r| r.with_points(200_000)).expect("a recipe");
+    let problem = recipe.with_outlier_ratio(0.99).and_then(|r| r.generate()).expect("a problem");
+    let rows: Vec<[f64; 6]> = problem
+        .source
+        .iter()
+        .zip(&problem.target)
+        .map(|(a, b)| [a[0], a[1], a[2], b[0], b[1], b[2]])
+        .collect();
+    let place = Place::new();
+    place.write("m.npy", npy(&rows));
+    for args in ["", "--scale unknown --threshold 0.05"] {
+        let document = place.json(0, &format!("solve m.npy {args}"));
+        check_fields(&document);
+        check_transform(&document, &rows);
+        assert_eq!(document["status"], "registered");
+        assert_eq!(document["correspondences"], 200_000);
+        assert_close(transform(&document), problem.truth.matrix(), 0.01);
+        let found = inliers(&document);
+        let recovered = problem.inliers().iter().filter(|i| found.binary_search(i).is_ok()).count();
+        assert!(recovered >= 1990, "{recovered} of 2000");
+        let summary = place.run(&format!("solve m.npy {args}")).with_status(0).out;
+        assert!(summary.contains("inliers at 100 or more distinct places"), "{summary}");
+        assert!(summary.lines().all(|line| line.len() <= 100), "{summary}");
+    }
 }
 
 /// Three matches with other distances on each side.
@@ -254,7 +451,7 @@ fn no_solution_has_nulls() {
 
     let summary = place.run("solve m.csv --threshold 0.05").with_status(1);
     assert!(
-        summary.out.starts_with("NO SOLUTION: no three of the 3 matches are consistent"),
+        summary.out.starts_with("NO SOLUTION: no consistent matches were found among the 3\n"),
         "{}",
         summary.out
     );
@@ -265,16 +462,23 @@ fn no_solution_has_nulls() {
 #[test]
 fn a_time_limit_ends_the_search_with_the_best_so_far() {
     let place = Place::new();
-    simulate(&place, "--points 1000 --outliers 1");
-    let solve = "solve m.csv --threshold 0.05 --scale unknown";
-    let document = place.json(1, &format!("{solve} --time-limit 0.3"));
-    check_fields(&document);
-    assert_eq!(
-        (&document["status"], &document["stopped_because"]),
-        (&json!("not_reliable"), &json!("time_limit"))
-    );
-    check_transform(&document, &rows(&place));
+    simulate(&place, "--points 2000 --outliers 1");
+    for solve in [
+        "solve m.csv --scale unknown --threads 1 --time-limit 0.1",
+        "solve m.csv --scale unknown --threads 1 --threshold 0.05 --time-limit 0.1",
+        "solve m.csv --scale unknown --threshold 0.05 --time-limit 0.3 --method paper",
+    ] {
+        let document = place.json(1, solve);
+        check_fields(&document);
+        assert_eq!(
+            (&document["status"], &document["stopped_because"]),
+            (&json!("not_reliable"), &json!("time_limit")),
+            "{solve}"
+        );
+        check_transform(&document, &rows(&place));
+    }
 
+    let solve = "solve m.csv --scale unknown --threshold 0.05 --method paper";
     let document = place.json(1, &format!("{solve} --time-limit 1e-9"));
     check_fields(&document);
     assert_eq!(
@@ -292,15 +496,20 @@ fn a_time_limit_ends_the_search_with_the_best_so_far() {
 fn other_limits() {
     let place = Place::new();
     simulate(&place, "--points 300 --outliers 1");
-    let document = place.json(1, "solve m.csv --threshold 0.05 --hypothesis-limit 100 --batch 10");
+    let document =
+        place.json(1, "solve m.csv --method paper --threshold 0.05 --hypothesis-limit 100 --batch 10");
     assert_eq!(document["stopped_because"], "hypothesis_limit");
     assert_eq!(document["counters"]["hypotheses"], 100);
-    place.run("solve m.csv --threshold 0.05 --memory-budget 0").refused(&[
+    place.run("solve m.csv --method paper --threshold 0.05 --memory-budget 0").refused(&[
         "300 matches need",
         "budget of 0 MiB",
         "raise the memory budget",
         "--memory-budget 1, or --method paper-random",
     ]);
+    // The default method makes do with what there is.
+    simulate(&place, "--points 300 --outliers 0.8");
+    let document = place.json(0, "solve m.csv --memory-budget 0");
+    assert_eq!(document["status"], "registered");
 }
 
 #[test]
@@ -324,8 +533,22 @@ fn verbose_speaks_on_standard_error_only() {
     let verbose = place.run("solve m.csv --threshold 0.05 --json --verbose").with_status(0);
     assert_eq!(timeless(verbose.json()), timeless(plain.json()));
     assert_eq!(plain.err, "");
-    for word in ["100 matches", "method default", "scale 1,", "threshold 0.05", "9 inliers are enough"] {
-        assert!(verbose.err.contains(word), "{word}: {}", verbose.err);
+    for (args, words) in [
+        ("--threshold 0.05", ["method default", "scale 1,", "threshold 0.05", "seed 0"]),
+        (
+            "--scale 0.5..4 --seed 3",
+            ["method default", "scale 0.5 to 4,", "threshold from the data", "seed 3"],
+        ),
+        (
+            "--threshold 0.05 --method paper --scale unknown",
+            ["method paper", "scale unknown,", "threshold 0.05", "9 inliers are enough"],
+        ),
+    ] {
+        let verbose = place.run(&format!("solve m.csv --json --verbose {args}")).with_status(0);
+        assert_eq!(verbose.err.lines().count(), 1, "{}", verbose.err);
+        for word in [["100 matches"].as_slice(), &words].concat() {
+            assert!(verbose.err.contains(word), "{word}: {}", verbose.err);
+        }
     }
 }
 
@@ -333,11 +556,15 @@ fn verbose_speaks_on_standard_error_only() {
 fn the_demonstration_finds_what_it_hid() {
     let place = Place::new();
     let ran = place.run("demo --shape knot").with_status(0);
-    assert_eq!(ran.out.matches("10 of the 10 right ones among them").count(), 2, "{}", ran.out);
+    assert_eq!(ran.out.matches("10 of the 10 right matches are among them").count(), 2, "{}", ran.out);
     assert!(ran.out.starts_with("known scale: 1000 matches on the shape `knot`, 990 of them wrong (99 %)"));
     assert!(ran.err.starts_with("Try it on your own matches:  pcr99 solve "), "{}", ran.err);
     let quiet = place.run("demo --shape knot --quiet --points 200 --outliers 0.9").with_status(0);
     assert_eq!(quiet.err, "");
     let hopeless = place.run("demo --shape knot --points 100 --outliers 1").with_status(1);
-    assert!(hopeless.out.contains("not reliable: "), "{}", hopeless.out);
+    assert_eq!(hopeless.out.matches("  NOT RELIABLE: ").count(), 2, "{}", hopeless.out);
+    assert!(!hopeless.out.contains("right matches"), "there are none: {}", hopeless.out);
+    for ran in [ran, quiet, hopeless] {
+        assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
+    }
 }

@@ -27,8 +27,9 @@ fn a_file_holds_the_bytes_of_standard_output() {
 
 #[test]
 fn a_guess_is_written_too() {
-    let place = place_with_matches();
-    place.run("solve m.csv --threshold 0.01 --min-inliers 13 --json --output guess.json").with_status(1);
+    let place = Place::new();
+    place.write("m.csv", table(&exact_matches()[..3], ",", "\n"));
+    place.run("solve m.csv --threshold 0.01 --json --output guess.json").with_status(1);
     assert!(place.read("guess.json").contains("\"status\": \"not_reliable\""));
 }
 

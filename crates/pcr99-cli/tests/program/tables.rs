@@ -80,9 +80,11 @@ fn arrays_and_archives() {
 }
 
 #[test]
-fn weights_are_accepted_with_a_note_that_quiet_silences() {
+fn weights_are_used_or_noted() {
     let place = Place::new();
     let expected = expected(&place);
+    let paper = "solve --threshold 0.01 --method paper";
+    let expected_paper = timeless(place.json(0, &format!("{paper} plain.txt")));
     let rows: Vec<[f64; 7]> =
         exact_matches().iter().map(|&[a, b, c, d, e, f]| [a, b, c, d, e, f, 0.5]).collect();
     let source: Vec<[f64; 3]> = rows.iter().map(|r| [r[0], r[1], r[2]]).collect();
@@ -94,11 +96,24 @@ fn weights_are_accepted_with_a_note_that_quiet_silences() {
     place.write("w.npz", npz(&[("src", npy(&source)), ("dst", npy(&target)), ("weights", weights)]));
     for name in ["w.csv", "w.txt", "w.npy", "w.npz"] {
         let ran = place.run(&format!("{SOLVE} {name} --json")).with_status(0);
-        assert_eq!(timeless(ran.json()), expected, "{name}");
-        assert_eq!(ran.err, "note: method `default` does not use the weights of the matches\n", "{name}");
-        let quiet = place.run(&format!("{SOLVE} {name} --json -q")).with_status(0);
-        assert_eq!((timeless(quiet.json()), quiet.err.as_str()), (expected.clone(), ""), "{name}");
+        assert_eq!((timeless(ran.json()), ran.err.as_str()), (expected.clone(), ""), "{name}");
+        let ran = place.run(&format!("{paper} {name} --json")).with_status(0);
+        assert_eq!(timeless(ran.json()), expected_paper, "{name}");
+        assert_eq!(ran.err, "note: method `paper` does not use the weights of the matches\n", "{name}");
+        let quiet = place.run(&format!("{paper} {name} --json -q")).with_status(0);
+        assert_eq!((timeless(quiet.json()), quiet.err.as_str()), (expected_paper.clone(), ""), "{name}");
     }
+
+    // Weights that differ change the order of the search, not what is true.
+    let rows: Vec<[f64; 7]> = (0..)
+        .zip(rows)
+        .map(|(i, row)| [&row[..6], &[f64::from(i)]].concat())
+        .map(|row| row.try_into().expect("seven"))
+        .collect();
+    place.write("w.csv", table(&rows, ",", "\n"));
+    let document = place.json(0, &format!("{SOLVE} w.csv"));
+    assert_close(transform(&document), EXACT, 1e-12);
+    assert_eq!(inliers(&document), Vec::from_iter(0..12));
 }
 
 /// Clouds in another order than the matches, with points that no match names, some of them without a place.

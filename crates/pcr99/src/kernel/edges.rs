@@ -63,17 +63,36 @@ pub(crate) fn mirror(bits: &mut [u64], words: usize) {
 pub(crate) fn mirror_bytes(bytes: &mut [u8], width: usize) {
     let rows = bytes.len() / width;
     for block in (0..rows).step_by(64) {
-        for other in (block + 64..rows).step_by(64) {
-            // Eight by eight, so that the lines written stay in the cache.
-            for (r, c) in
-                (0..64).step_by(8).flat_map(|r| (0..64).step_by(8).map(move |c| (block + r, other + c)))
-            {
-                for column in c..(c + 8).min(rows) {
-                    for row in r..r + 8 {
-                        bytes[column * width + row] = bytes[row * width + column];
-                    }
+        for r in (block..(block + 64).min(rows)).step_by(8) {
+            for c in (block + 64..rows).step_by(8) {
+                // Eight rows of eight bytes, turned over. Below the last row there is nothing, nor is anything read from there.
+                let mut square: [u64; 8] = std::array::from_fn(|k| {
+                    let at = (r + k) * width + c;
+                    bytes
+                        .get(at..at + 8)
+                        .map_or(0, |eight| u64::from_le_bytes(eight.try_into().expect("eight bytes")))
+                });
+                transpose_bytes(&mut square);
+                for (k, value) in square.iter().enumerate().take(rows - c) {
+                    let at = (c + k) * width + r;
+                    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
                 }
             }
+        }
+    }
+}
+
+/// Transposes 8 × 8 bytes: swaps quarters, then quarters of quarters, and so on.
+fn transpose_bytes(square: &mut [u64; 8]) {
+    for (half, mask) in
+        [(4, 0x0000_0000_FFFF_FFFF_u64), (2, 0x0000_FFFF_0000_FFFF), (1, 0x00FF_00FF_00FF_00FF)]
+    {
+        let mut k = 0;
+        while k < 8 {
+            let swapped = (square[k] >> (8 * half) ^ square[k + half]) & mask;
+            square[k] ^= swapped << (8 * half);
+            square[k + half] ^= swapped;
+            k = (k + half + 1) & !half;
         }
     }
 }
@@ -314,6 +333,18 @@ mod avx2 {
     fn load(bytes: &[u8; 32]) -> __m256i {
         // SAFETY: reads the 32 bytes of the array, which need no alignment.
         unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+    }
+}
+
+compiled_twice! {
+    /// How many bits each row has.
+    pub(crate) fn count_bits(bits: &[u64], words: usize, out: &mut [u32]) = count_bits_lanes
+}
+
+#[inline(always)]
+fn count_bits_lanes(bits: &[u64], words: usize, out: &mut [u32]) {
+    for (row, count) in bits.chunks_exact(words).zip(out) {
+        *count = row.iter().map(|word| word.count_ones()).sum();
     }
 }
 

@@ -105,6 +105,31 @@ impl Refiner {
                 least_squares::fit(points, &self.inliers, known.known_scale).filter(|m| known.allows(m))?;
             std::mem::swap(&mut self.before, &mut self.inliers);
         }
+        self.judged(points, model, known, judge)
+    }
+
+    /// A transform as it is, with the inliers that it explains.
+    pub(super) fn judge(
+        &mut self,
+        points: &Soa,
+        model: Similarity,
+        known: &Model,
+        judge: &mut Judge,
+    ) -> Option<Candidate> {
+        self.collect(points, &model, known.delta);
+        self.judged(points, model, known, judge)
+    }
+
+    fn judged(
+        &mut self,
+        points: &Soa,
+        model: Similarity,
+        known: &Model,
+        judge: &mut Judge,
+    ) -> Option<Candidate> {
+        if self.inliers.len() < 3 {
+            return None;
+        }
         self.inlier_residuals.clear();
         self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
         let delta_sq = known.delta * known.delta;
@@ -148,6 +173,11 @@ impl Best {
 
     pub(super) fn all(&self) -> &[Candidate] {
         &self.kept
+    }
+
+    /// Puts another in the place of the best.
+    pub(super) fn replace_first(&mut self, candidate: Candidate) {
+        self.kept[0] = candidate;
     }
 
     pub(super) fn first(&self) -> Option<&Candidate> {

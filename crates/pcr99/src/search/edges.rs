@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{subset::Subset, threads::WORTH_IT};
 use crate::kernel::{
     edges::{
-        NOWHERE, Slicing, common, consistent_row, mirror, mirror_bytes, pair_supports, row_supports,
+        NOWHERE, Slicing, consistent_row, count_bits, mirror, mirror_bytes, pair_supports, row_supports,
         slice_row, slice_spans,
     },
     log_ratio::half_log_ratio,
@@ -23,7 +23,7 @@ const LONGEST_SPAN: u8 = 4;
 /// A tolerance of the log ratio beyond this tells nothing.
 const WIDEST_TOLERANCE: f32 = 0.4;
 /// At most so many slices: each costs a row of bits per match.
-const MOST_SLICES: u8 = 48;
+const MOST_SLICES: u8 = 40;
 
 /// The graph over one subset.
 #[derive(Debug, Default)]
@@ -132,10 +132,7 @@ impl Edges {
     fn count_degrees(&mut self) {
         let (bits, words, used) = (&self.bits, self.words, self.n * self.slices.unwrap_or(1));
         for_each_part(&mut self.degrees[..used], self.n, self.n, |slice, degrees| {
-            let rows = bits[slice * degrees.len() * words..].chunks_exact(words);
-            for (degree, row) in degrees.iter_mut().zip(rows) {
-                *degree = common(row, row);
-            }
+            count_bits(&bits[slice * degrees.len() * words..], words, degrees);
         });
     }
 
@@ -292,7 +289,9 @@ impl Edges {
             // With many right matches everything is expected; then chance is not the measure.
             let expected = (degrees[i as usize] as f32 * degrees[j as usize] as f32 * per_match).min(cap);
             let (excess, variance) = (support as f32 - expected, expected + 0.25);
-            if (excess > 0.0 && excess * excess >= least_sq * variance) || least == f32::NEG_INFINITY {
+            // One branch that is hardly ever taken, instead of two that cannot be guessed.
+            let stands_out = (excess > 0.0) & (excess * excess >= least_sq * variance);
+            if stands_out | (least == f32::NEG_INFINITY) {
                 let contrast = excess / variance.sqrt();
                 out.push(Pair { i, j, slice: slice as u32, support, expected, contrast });
             }
@@ -333,9 +332,9 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
     distances.sort_unstable_by(f64::total_cmp);
     let at =
         |sorted: &[f64], part: f64| sorted.get((part * (sorted.len().max(1) - 1) as f64) as usize).copied();
-    let (low, high) = (at(&ratios, 0.01).unwrap_or(0.0), at(&ratios, 0.99).unwrap_or(0.0));
+    let (low, high) = (at(&ratios, 0.02).unwrap_or(0.0), at(&ratios, 0.98).unwrap_or(0.0));
     let tolerance = tau / at(&distances, 0.5).unwrap_or(1.0);
-    let [low, high] = range.unwrap_or([low - 0.25, high + 0.25]);
+    let [low, high] = range.unwrap_or([low - 0.2, high + 0.2]);
     let width = tolerance.clamp(0.01, 0.2).max((high - low) / f64::from(MOST_SLICES));
     let count = ((high - low) / width).ceil().clamp(1.0, f64::from(MOST_SLICES));
     Slicing {

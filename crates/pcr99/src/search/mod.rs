@@ -11,6 +11,8 @@
 //! | pairs by their common neighbours, the most contrasting first | `edges` |
 //! | a clique around a pair | `clique` |
 //! | fit, collect, refit, judge; the best few | `candidate` |
+//! | a last fit with weights | `polish` |
+//! | the threshold, where none is given | `threshold` |
 //!
 //! Easy problems are settled in a subset of 64, before anything of size `n²` exists; hard ones go on to larger subsets and at last
 //! to all matches, or to as many as the memory budget allows.
@@ -26,6 +28,7 @@ mod candidate;
 mod clique;
 mod edges;
 mod params;
+mod polish;
 mod subset;
 mod threads;
 mod threshold;
@@ -161,6 +164,7 @@ impl Solver {
             None => self.search_with_any_threshold(&problem, params, &mut searched, stop),
         };
         clock.lap("search");
+        self.polish(&problem(delta), &mut searched);
         let threshold =
             params.threshold().map_or_else(|| pairs.target_length_outward(delta), |delta| delta.get());
         let registration = self.outcome(pairs, delta, threshold, searched);
@@ -387,6 +391,17 @@ impl Solver {
             local.insert(self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)?);
         }
         Some(())
+    }
+
+    /// Fits the best once more, with weights.
+    fn polish(&mut self, problem: &Problem<'_>, searched: &mut Searched) {
+        let best = reliable(&searched.best);
+        let polished = best
+            .and_then(|best| polish::polish(problem.points, best, &problem.model))
+            .and_then(|model| self.refiner.judge(problem.points, model, &problem.model, &mut self.judge));
+        if let Some(polished) = polished.filter(Candidate::is_reliable) {
+            searched.best.replace_first(polished);
+        }
     }
 
     /// Brings the candidates of a subset to all matches.
