@@ -282,3 +282,127 @@ impl Near {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn cloud(n: usize, flatten: f64, seed: u64) -> Soa {
+        let mut random = Random::new(seed);
+        let mut points = Soa::default();
+        while points.len() < n {
+            let p: [f64; 3] = std::array::from_fn(|_| 2.0 * random.uniform() - 1.0);
+            if p.iter().map(|x| x * x).sum::<f64>() <= 1.0 {
+                for axis in 0..3 {
+                    let x = if axis == 2 { flatten * p[axis] } else { p[axis] };
+                    points.a[axis].push(x);
+                    points.b[axis].push(x);
+                }
+            }
+        }
+        points
+    }
+
+    /// The formula, one `k` after the other.
+    fn log10_nfa(residuals: &[f64], n: usize, background: &Background) -> f64 {
+        let mut sorted = residuals.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let choose =
+            |n: usize, k: usize| (0..k).map(|i| (((n - i) as f64) / ((k - i) as f64)).log10()).sum::<f64>();
+        (3..=sorted.len())
+            .map(|k| {
+                let exponent = (k - 3) as f64;
+                ((n - 3) as f64).log10() + choose(n, k) + exponent * background.chance(sorted[k - 1]).log10()
+            })
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn a_ball_has_the_law_of_its_radius() {
+        let background = Background::of(&cloud(20_000, 1.0, 1), 1e-15);
+        assert!((background.extent() - 1.0).abs() < 0.02);
+        assert!((background.chance(0.1) / 1e-3 - 1.0).abs() < 0.05, "{}", background.chance(0.1));
+        assert_eq!(background.chance(5.0), 1.0);
+    }
+
+    /// Flat targets: what is within e lies in a disc.
+    #[test]
+    fn a_disc_has_the_two_dimensional_law() {
+        let background = Background::of(&cloud(20_000, 1e-4, 1), 1e-15);
+        let ratio = background.chance(0.2) / background.chance(0.1);
+        assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn strays_do_not_widen_the_background() {
+        let mut points = cloud(2000, 1.0, 1);
+        for i in 0..10 {
+            points.b[0][i] = 1000.0;
+        }
+        assert!(Background::of(&points, 1e-15).extent() < 1.2);
+    }
+
+    #[test]
+    fn few_inliers_are_judged_by_the_formula() {
+        let background = Background::of(&cloud(1000, 1.0, 1), 1e-15);
+        let mut random = Random::new(3);
+        for k in [3, 4, 8, 30, 64] {
+            let residuals: Vec<f64> = (0..k).map(|_| 0.05 * random.uniform()).collect();
+            let squares: Vec<f64> = residuals.iter().map(|e| e * e).collect();
+            let got = Judge::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background);
+            assert!((got - log10_nfa(&residuals, 1000, &background)).abs() < 1e-9, "{k}: {got}");
+        }
+    }
+
+    /// Of many, a grid of thresholds: close to the formula, and never more evidence than it gives.
+    #[test]
+    fn many_inliers_are_judged_with_care() {
+        let background = Background::of(&cloud(1000, 1.0, 1), 1e-15);
+        let mut random = Random::new(3);
+        for k in [65, 200, 900] {
+            let residuals: Vec<f64> = (0..k).map(|_| 0.05 * random.uniform()).collect();
+            let squares: Vec<f64> = residuals.iter().map(|e| e * e).collect();
+            let (got, exact) = (
+                Judge::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background),
+                log10_nfa(&residuals, 1000, &background),
+            );
+            assert!(got >= exact - 1e-6 && got < 0.95 * exact, "{k}: {got} {exact}");
+        }
+    }
+
+    #[test]
+    fn three_matches_are_never_evidence_and_numbers_are_finite() {
+        let background = Background::of(&cloud(3, 1.0, 1), 1e-15);
+        assert_eq!(Judge::default().log10_nfa(&[0.0; 3], 0.01, 3, &background), 0.0);
+        // Exact data: as tight as the rounding of coordinates allows.
+        for n in [4, 10, 1000] {
+            let log10_nfa = Judge::default().log10_nfa(&vec![0.0; n], 0.01, n, &background);
+            assert!(log10_nfa.is_finite() && log10_nfa < -20.0, "{n}: {log10_nfa}");
+        }
+    }
+
+    #[test]
+    fn neighbours_count_once() {
+        let mut points = cloud(300, 1.0, 5);
+        for axis in 0..3 {
+            let center = points.b[axis][0];
+            points.b[axis][..100].fill(center);
+        }
+        let mut judge = Judge::default();
+        assert_eq!(judge.effective_support(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
+        assert_eq!(judge.effective_support(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
+        assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_EFFECTIVE);
+    }
+
+    /// The rule of the verdict.
+    #[test]
+    fn significant_and_scattered_is_registered() {
+        let status =
+            |log10_nfa, effective_inliers, inliers| Evidence { log10_nfa, effective_inliers }.status(inliers);
+        assert_eq!(status(-1.5, 9, 10), Status::Registered, "few, but scattered");
+        assert_eq!(status(-300.0, 10, 500), Status::Registered, "in ten places");
+        assert_eq!(status(-300.0, 9, 500), Status::NotReliable, "in nine places only");
+        assert_eq!(status(-0.5, 10, 10), Status::NotReliable, "chance");
+    }
+}
