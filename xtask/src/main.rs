@@ -47,10 +47,12 @@ fn test() -> Result<()> {
 
 /// The pictures in `docs/pictures`, from real results.
 fn pictures() -> Result<()> {
-    cargo(
-        &["run", "--quiet", "--release", "-p", "pcr99-lab", "--example", "picture", "--", "docs/pictures"],
-        &[],
-    )
+    for example in ["picture", "growth"] {
+        let run =
+            ["run", "--quiet", "--release", "-p", "pcr99-lab", "--features", "bunny", "--example", example];
+        cargo(&[&run[..], &["--", "docs/pictures"]].concat(), &[])?;
+    }
+    Ok(())
 }
 
 fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use std::{error::Error, fmt::Write as _, fs, path::PathBuf};
 
-use pcr99::{Correspondences, Scale, Similarity, paper};
+use pcr99::{Correspondences, Params, Scale, Similarity};
 use pcr99_lab::{Errors, Recipe, ScaleChoice, Shape};
 
 const WIDTH: f64 = 960.0;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let recipe = Recipe::default().with_shape(Shape::Knot)?.with_points(1000)?.with_outlier_ratio(0.97)?;
     let problem = recipe.with_scale(ScaleChoice::Random)?.with_seed(11).generate()?;
     let pairs = Correspondences::new(&problem.source, &problem.target)?;
-    let found = paper::solve(&pairs, Scale::Unknown, &paper::Params::new(0.05)?)?;
+    let found = pcr99::solve(&pairs, Scale::Unknown, &Params::new())?;
     let model = found.target_from_source.ok_or("no transform")?;
     let errors = Errors::between(&model, &problem.truth);
     let scale = model.scale();

@@ -3,7 +3,7 @@
 //! Given matches `a_i ↔ b_i`, find the similarity of Eq. (1), `b = s·R·a + t`, that most of the *right* matches follow:
 //!
 //! ```
-//! use pcr99::{Correspondences, Scale, paper};
+//! use pcr99::{Correspondences, Params, Scale};
 //!
 //! // Two thirds of these matches are wrong; the rest follow b = 2a + (0, 0, 5).
 //! let source: Vec<[f64; 3]> = (0..60).map(|i| { let x = f64::from(i); [x, x * x % 61.0, x * x * x % 61.0] }).collect();
@@ -13,7 +13,7 @@
 //!     .collect();
 //!
 //! let pairs = Correspondences::new(&source, &target)?;
-//! let registration = paper::solve(&pairs, Scale::Unknown, &paper::Params::new(0.01)?)?;
+//! let registration = pcr99::solve(&pairs, Scale::Unknown, &Params::new())?;
 //! assert!(registration.is_registered());
 //! let target_from_source = registration.target_from_source.expect("registered");
 //! assert!((target_from_source.scale() - 2.0).abs() < 1e-9);
@@ -26,13 +26,14 @@
 //! |---|---|
 //! | two point lists → checked, centred matches | [`Correspondences`] |
 //! | what is known of the scale | [`Scale`] |
+//! | the default method: search pairs, judge by evidence | [`solve`], [`Solver`], [`Params`] |
 //! | the published method, PCR-99 (Lee, Civera, Vandewalle), stage by stage | [`paper`] |
-//! | what comes back: transform, inliers, status, counters, seconds | [`Registration`] |
+//! | what comes back: transform, inliers, evidence, status, counters, seconds | [`Registration`] |
 //! | ending a search early | [`stop`] |
 //!
 //! # Promises
 //!
-//! * Same input, same bits, on any x86-64 CPU. Nothing depends on fused multiply-add or on the C library's mathematics.
+//! * Same input, same bits, on any x86-64 CPU and any number of threads. Nothing depends on fused multiply-add or on the C library's mathematics.
 //! * Units do not matter: coordinates are centred and scaled by a power of two first.
 //! * No NaN and no identity stands for failure: bad input is an [`Error`], too few inliers an outcome with the best found.
 
