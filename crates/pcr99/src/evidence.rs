@@ -294,8 +294,7 @@ mod tests {
         while points.len() < n {
             let p: [f64; 3] = std::array::from_fn(|_| 2.0 * random.uniform() - 1.0);
             if p.iter().map(|x| x * x).sum::<f64>() <= 1.0 {
-                for axis in 0..3 {
-                    let x = if axis == 2 { flatten * p[axis] } else { p[axis] };
+                for (axis, x) in [p[0], p[1], flatten * p[2]].into_iter().enumerate() {
                     points.a[axis].push(x);
                     points.b[axis].push(x);
                 }

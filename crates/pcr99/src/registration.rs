@@ -138,7 +138,8 @@ pub struct Registration {
     pub inlier_rmse: Option<f64>,
     /// What the consensus is worth; `None` without a transform.
     pub evidence: Option<Evidence>,
-    /// Distinct transforms that matches support, best first; the first is the answer.
+    /// Distinct transforms that matches support, best first; the first is the answer. Best is most evidence, each patch of
+    /// neighbouring inliers counted once.
     pub candidates: Vec<Alternative>,
     /// Why the search ended.
     pub stopped_because: StopReason,

@@ -76,6 +76,10 @@ pub struct Solver {
 const TAU: f64 = 0.7;
 /// The first subset.
 const FIRST_SUBSET: usize = 64;
+/// The largest with a known scale: a second's work for each of a hundred million pairs.
+const LARGEST_KNOWN: usize = 1 << 15;
+/// The largest with an unknown scale, or while the threshold is not known yet.
+const LARGEST: usize = 1 << 14;
 /// Each further one is so many times larger.
 const GROWTH: usize = 4;
 /// A consensus is recognised in a subset that holds this many of it; expecting `SURELY_ENOUGH` has fewer with less than 10⁻⁶.
@@ -92,6 +96,8 @@ const FULL_EFFORT: u64 = 100_000;
 const LIMITED_EFFORT: u64 = 4000;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
+/// Pairs that are tried for a guess when there is nothing else.
+const GUESSES: u64 = 200;
 /// Pairs that are tried before all are sorted.
 const FIRST_PAIRS: usize = 3;
 
@@ -230,7 +236,11 @@ impl Solver {
         let n = problem.points.len();
         self.order.reset(n, params.seed(), problem.weights);
         let known = problem.model.known_scale.is_some();
-        let mut largest = n;
+        let most = match (known, effort < FULL_EFFORT) {
+            (true, false) => LARGEST_KNOWN,
+            _ => LARGEST,
+        };
+        let mut largest = n.min(most);
         while largest > FIRST_SUBSET && Edges::memory_needed(largest, known) > params.memory_budget() {
             largest = largest * 3 / 4;
         }
@@ -238,6 +248,10 @@ impl Solver {
         searched.examined = 0;
         let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         loop {
+            if let Some(request) = stop() {
+                searched.stopped_because = request.into();
+                return;
+            }
             searched.effort = effort;
             if let Some(reason) = self.level(problem, params, size, size == largest, searched, stop) {
                 searched.stopped_because = reason;
@@ -282,12 +296,22 @@ impl Solver {
                 local.insert(seen);
             }
         }
-        for &(least_contrast, least_clique) in rounds(size, last) {
+        for (round, &(least_contrast, least_clique)) in rounds(size, last).iter().enumerate() {
+            // The last round is for want of anything better: a guess.
+            if least_clique == 3 {
+                if searched.best.first().is_some() {
+                    break;
+                }
+                searched.effort = GUESSES;
+            }
             // A few pairs first, then more and more. A known scale judges them so fast that few are some hundred thousand.
             let half = size / 2;
             let few = if known.is_some() { 1 << 19 } else { 1 << 9 };
             let (mut from, mut chunk) = (1, few / size + 1);
             while from <= half {
+                if let Some(request) = stop() {
+                    return Some(request.into());
+                }
                 let differences = from..(from + chunk).min(half + 1);
                 self.threads.run(|| {
                     self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
@@ -297,7 +321,7 @@ impl Solver {
                 if ended.is_some() {
                     return ended;
                 }
-                if least_contrast == FIRST_CONTRAST {
+                if round == 0 {
                     searched.counters.pairs += self.edges.pairs_at(&differences);
                     searched.examined += self.edges.pairs_at(&differences);
                 }
@@ -307,7 +331,7 @@ impl Solver {
                 from = differences.end;
                 chunk = (2 * chunk).min((1 << 20) / size + 1);
             }
-            if local.is_significant() || searched.effort == 0 {
+            if local.is_significant() {
                 break;
             }
         }
@@ -461,7 +485,7 @@ impl Solver {
 /// last level it is worth going down to chance, and only among few matches to the bottom.
 fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
     const FEW: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 4), (f32::NEG_INFINITY, 3)];
-    const MANY: [(f32, usize); 2] = [(FIRST_CONTRAST, 5), (0.0, 5)];
+    const MANY: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 5), (FIRST_CONTRAST, 3)];
     match (last, size > 128) {
         (false, _) => &MANY[..1],
         (true, true) => &MANY,
