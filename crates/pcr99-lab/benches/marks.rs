@@ -33,6 +33,9 @@ impl Column {
 fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
+    if sorted.is_empty() {
+        return f64::NAN; // Pure noise has no true inliers to compare with.
+    }
     sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
 

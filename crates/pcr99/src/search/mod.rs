@@ -463,7 +463,10 @@ impl Solver {
             return Registration::nothing(threshold, stopped_because, counters);
         };
         // Not computed along the way where nothing depended on it.
-        let effective_inliers = self.judge.effective_support(pairs.points(), &best.inliers, 3.0 * delta);
+        let effective_inliers = match best.is_significant() {
+            true => best.evidence.effective_inliers,
+            false => self.judge.effective_support(pairs.points(), &best.inliers, 3.0 * delta),
+        };
         let evidence = Evidence { effective_inliers, ..best.evidence };
         let rmse = least_squares::rmse(pairs.points(), &best.inliers, &best.model);
         Registration {
