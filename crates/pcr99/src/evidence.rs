@@ -20,6 +20,7 @@ use crate::{
         Soa,
         consensus::{Affine, squared_residual},
         log_ratio::half_log_ratios,
+        near::any_within,
     },
 };
 
@@ -235,7 +236,8 @@ impl Judge {
     /// The inliers, counting those once that are within `radius` of one already counted.
     pub(crate) fn effective_support(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
         self.near.clear();
-        for &i in inliers {
+        let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
+        for &i in inliers.iter().step_by(step) {
             self.near.insert_unless_near(points.target(i as usize), radius);
             if self.near.len() == MOST_EFFECTIVE {
                 break;
@@ -247,6 +249,8 @@ impl Judge {
 
 /// More are as good as any number.
 const MOST_EFFECTIVE: usize = 100;
+/// Of more inliers than this, some are left out, evenly: that never counts too many.
+const MOST_LOOKED_AT: usize = 256;
 
 /// Points far from each other.
 #[derive(Debug, Default)]
@@ -263,21 +267,11 @@ impl Near {
         self.columns[0].len()
     }
 
-    fn insert_unless_near(&mut self, [x, y, z]: [f64; 3], radius: f64) {
-        let [xs, ys, zs] = &self.columns;
-        let radius_sq = radius * radius;
-        let close = |((p, q), r): ((&f64, &f64), &f64)| {
-            let (dx, dy, dz) = (p - x, q - y, r - z);
-            dx * dx + dy * dy + dz * dz <= radius_sq
-        };
-        // In blocks without a branch inside, so that it vectorises.
-        let blocks = xs.chunks(32).zip(ys.chunks(32)).zip(zs.chunks(32));
-        for ((xs, ys), zs) in blocks {
-            if xs.iter().zip(ys).zip(zs).fold(false, |any, p| any | close(p)) {
-                return;
-            }
+    fn insert_unless_near(&mut self, point: [f64; 3], radius: f64) {
+        if any_within(&self.columns, point, radius * radius) {
+            return;
         }
-        for (column, value) in self.columns.iter_mut().zip([x, y, z]) {
+        for (column, value) in self.columns.iter_mut().zip(point) {
             column.push(value);
         }
     }
@@ -392,6 +386,8 @@ mod tests {
         assert_eq!(judge.effective_support(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
         assert_eq!(judge.effective_support(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
         assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_EFFECTIVE);
+        // Every second of 300: half of the hundred copies are one, and a hundred others.
+        assert_eq!(judge.effective_support(&points, &(0..300).collect::<Vec<_>>(), 0.001), MOST_EFFECTIVE);
     }
 
     /// The rule of the verdict.

@@ -124,6 +124,12 @@ fn bits_of_results() {
                 words.extend(matrix.iter().flatten().map(|x| format!("{:x}", x.to_bits())));
                 words.push(format!("{:?}", found.counters));
             }
+            let pairs = Correspondences::new(&p.source, &p.target).unwrap();
+            let scale = known.map_or(Scale::Unknown, |s| Scale::known(s).unwrap());
+            let found = pcr99::solve(&pairs, scale, &pcr99::Params::new()).unwrap();
+            let matrix = found.target_from_source.unwrap().matrix();
+            words.extend(matrix.iter().flatten().map(|x| format!("{:x}", x.to_bits())));
+            words.push(format!("{:?} {:x?}", found.counters, found.evidence.unwrap().log10_nfa.to_bits()));
         }
     }
     println!("bits: {}", words.join(" "));

@@ -9,6 +9,7 @@ pub(crate) mod consensus;
 pub(crate) mod consistent_bits;
 pub(crate) mod edges;
 pub(crate) mod log_ratio;
+pub(crate) mod near;
 pub(crate) mod residuals;
 pub(crate) mod savings;
 pub(crate) mod similar_triangles;

@@ -304,9 +304,9 @@ impl Solver {
                 }
                 searched.effort = GUESSES;
             }
-            // A few pairs first, then more and more. A known scale judges them so fast that few are some hundred thousand.
+            // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
             let half = size / 2;
-            let few = if known.is_some() { 1 << 19 } else { 1 << 9 };
+            let (few, many) = if known.is_some() { (1 << 16, 1 << 18) } else { (1 << 9, 1 << 15) };
             let (mut from, mut chunk) = (1, few / size + 1);
             while from <= half {
                 if let Some(request) = stop() {
@@ -329,7 +329,7 @@ impl Solver {
                     return Some(StopReason::Confident);
                 }
                 from = differences.end;
-                chunk = (2 * chunk).min((1 << 20) / size + 1);
+                chunk = (2 * chunk).min(many / size + 1);
             }
             if local.is_significant() {
                 break;
