@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it found")]
 
-use pcr99::{Correspondences, Scale, paper, random::Random};
+use pcr99::{Correspondences, Params, Scale, random::Random};
 
 fn main() -> Result<(), pcr99::Error> {
     // 500 matches between two clouds, of which 25 follow b = 2a + (0, 0, 5); the rest are wrong.
@@ -16,7 +16,7 @@ fn main() -> Result<(), pcr99::Error> {
         .collect();
 
     let pairs = Correspondences::new(&source, &target)?;
-    let found = paper::solve(&pairs, Scale::Unknown, &paper::Params::new(0.01)?)?;
+    let found = pcr99::solve(&pairs, Scale::Unknown, &Params::new())?;
 
     assert!(found.is_registered(), "{found:?}");
     assert!((0..500).filter(|&i| right(i)).all(|i| found.inliers.contains(&i)));

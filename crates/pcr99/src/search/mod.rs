@@ -6,11 +6,13 @@
 //!
 //! | step | module |
 //! |---|---|
+//! | one level after the other, each a pass over the pairs of a subset | `level` |
 //! | a random subset of the matches: 64, 256, 1024, … | `subset` |
 //! | its consistency graph, in bits; one slice, or one for each scale | `edges` |
 //! | pairs by their common neighbours, the most contrasting first | `edges` |
 //! | a clique around a pair | `clique` |
 //! | fit, collect, refit, judge; the best few | `candidate` |
+//! | what has been found, and whether it is enough | `progress` |
 //! | a last fit with weights | `polish` |
 //! | the threshold, where none is given | `threshold` |
 //!
@@ -27,23 +29,26 @@
 mod candidate;
 mod clique;
 mod edges;
+mod level;
 mod params;
 mod polish;
+mod progress;
 mod subset;
 mod threads;
 mod threshold;
 
 use self::{
-    candidate::{Best, Candidate, Model, Refiner},
+    candidate::{Candidate, Model, Refiner},
     clique::Clique,
     edges::{Edges, Pair},
+    progress::{Progress, reliable},
     subset::{Order, Subset},
     threads::Threads,
 };
 use crate::{
-    Correspondences, Counters, Error, Evidence, Registration, Scale, Seconds, StopReason,
+    Correspondences, Error, Evidence, Registration, Scale, Seconds, StopReason,
     evidence::{Background, Judge},
-    kernel::{Soa, consensus::Affine},
+    kernel::Soa,
     least_squares,
     registration::{Alternative, Clock},
     stop::{self, StopCheck},
@@ -54,7 +59,7 @@ pub use params::Params;
 /// Registers `pairs` by the default method. For many problems keep a [`Solver`].
 ///
 /// # Errors
-/// None at present beyond what the types already exclude.
+/// At present none: what could be wrong was checked when `pairs`, `scale` and `params` were made.
 pub fn solve(pairs: &Correspondences, scale: Scale, params: &Params) -> Result<Registration, Error> {
     Solver::new().solve(pairs, scale, params)
 }
@@ -76,30 +81,18 @@ pub struct Solver {
 const TAU: f64 = 0.7;
 /// The first subset.
 const FIRST_SUBSET: usize = 64;
-/// The largest with a known scale: a second's work for each of a hundred million pairs.
+/// The largest with a known scale: half a thousand million pairs, some seconds' work if nothing is found.
 const LARGEST_KNOWN: usize = 1 << 15;
 /// The largest with an unknown scale, or while the threshold is not known yet.
 const LARGEST: usize = 1 << 14;
 /// Each further one is so many times larger.
 const GROWTH: usize = 4;
-/// A consensus is recognised in a subset that holds this many of it; expecting `SURELY_ENOUGH` has fewer with less than 10⁻⁶.
-const SURELY_ENOUGH: f64 = 26.0;
-/// How often, at least, a pair of a consensus that is there passes all tests.
-const RECOGNISED: f64 = 0.6;
-/// Pairs that are tried for runners-up once the best is settled.
-const RUNNERS_UP: usize = 32;
-/// The contrast from which on a pair is tried at first, in standard deviations.
-const FIRST_CONTRAST: f32 = 1.5;
 /// Pairs that are tried at each level at most.
 const FULL_EFFORT: u64 = 100_000;
 /// Pairs that are tried at each level while the threshold is not known yet.
 const LIMITED_EFFORT: u64 = 4000;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
-/// Pairs that are tried for a guess when there is nothing else.
-const GUESSES: u64 = 200;
-/// Pairs that are tried before all are sorted.
-const FIRST_PAIRS: usize = 3;
 
 /// A problem in our own units.
 struct Problem<'a> {
@@ -160,20 +153,20 @@ impl Solver {
             tau: (TAU * delta).max(FINEST_TAU),
         };
         self.threads.set(params.threads(), pairs.len());
-        let mut searched = Searched::new(params.candidates());
+        let mut progress = Progress::new(params.candidates());
         let delta = match params.threshold() {
             Some(delta) => {
                 let delta = pairs.target_length_inward(delta);
-                self.search(&problem(delta), params, FULL_EFFORT, &mut searched, stop);
+                self.search(&problem(delta), params, FULL_EFFORT, &mut progress, stop);
                 delta
             }
-            None => self.search_with_any_threshold(&problem, params, &mut searched, stop),
+            None => self.search_with_any_threshold(&problem, params, &mut progress, stop),
         };
         clock.lap("search");
-        self.polish(&problem(delta), &mut searched);
+        self.polish(&problem(delta), &mut progress);
         let threshold =
             params.threshold().map_or_else(|| pairs.target_length_outward(delta), |delta| delta.get());
-        let registration = self.outcome(pairs, delta, threshold, searched);
+        let registration = self.outcome(pairs, delta, threshold, progress);
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
@@ -183,18 +176,18 @@ impl Solver {
         &mut self,
         problem: &impl Fn(f64) -> Problem<'a>,
         params: &Params,
-        searched: &mut Searched,
+        progress: &mut Progress,
         stop: StopCheck<'_>,
     ) -> f64 {
         let extent = problem(1.0).model.background.extent();
         let mut best: Option<(Candidate, f64)> = None;
         for rung in threshold::LADDER {
             let problem = problem(rung * extent);
-            let mut here = Searched::new(params.candidates());
+            let mut here = Progress::new(params.candidates());
             self.search(&problem, params, LIMITED_EFFORT, &mut here, stop);
-            searched.counters.pairs += here.counters.pairs;
-            searched.counters.hypotheses += here.counters.hypotheses;
-            searched.stopped_because = here.stopped_because;
+            progress.counters.pairs += here.counters.pairs;
+            progress.counters.hypotheses += here.counters.hypotheses;
+            progress.stopped_because = here.stopped_because;
             let settled = here.best.first().and_then(|candidate| {
                 threshold::settle(
                     problem.points,
@@ -215,11 +208,11 @@ impl Solver {
             }
         }
         let Some((candidate, delta)) = best else { return threshold::LADDER[0] * extent };
-        searched.best.insert(candidate);
-        if !matches!(searched.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
-            && reliable(&searched.best).is_some()
+        progress.best.insert(candidate);
+        if !matches!(progress.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
+            && reliable(&progress.best).is_some()
         {
-            self.search(&problem(delta), params, FULL_EFFORT, searched, stop);
+            self.search(&problem(delta), params, FULL_EFFORT, progress, stop);
         }
         delta
     }
@@ -230,7 +223,7 @@ impl Solver {
         problem: &Problem<'_>,
         params: &Params,
         effort: u64,
-        searched: &mut Searched,
+        progress: &mut Progress,
         stop: StopCheck<'_>,
     ) {
         let n = problem.points.len();
@@ -244,204 +237,38 @@ impl Solver {
         while largest > FIRST_SUBSET && Edges::memory_needed(largest, known) > params.memory_budget() {
             largest = largest * 3 / 4;
         }
-        searched.stopped_because = StopReason::Exhausted;
-        searched.examined = 0;
+        progress.stopped_because = StopReason::Exhausted;
+        progress.examined = 0;
         let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         loop {
             if let Some(request) = stop() {
-                searched.stopped_because = request.into();
+                progress.stopped_because = request.into();
                 return;
             }
-            searched.effort = effort;
-            if let Some(reason) = self.level(problem, params, size, size == largest, searched, stop) {
-                searched.stopped_because = reason;
+            progress.effort = effort;
+            if let Some(reason) = self.level(problem, params, size, size == largest, progress, stop) {
+                progress.stopped_because = reason;
                 return;
             }
             if size == largest {
-                if searched.effort == 0 {
-                    searched.stopped_because = StopReason::HypothesisLimit;
+                if progress.effort == 0 {
+                    progress.stopped_because = StopReason::HypothesisLimit;
                 }
                 return;
             }
-            let wanted = searched.wanted_subset(n).unwrap_or(size * GROWTH).max(size + size / 2);
+            let wanted = progress.wanted_subset(n).unwrap_or(size * GROWTH).max(size + size / 2);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
         }
     }
 
-    /// One level: the pairs of a subset of `size`, best supported first.
-    fn level(
-        &mut self,
-        problem: &Problem<'_>,
-        params: &Params,
-        size: usize,
-        last: bool,
-        searched: &mut Searched,
-        stop: StopCheck<'_>,
-    ) -> Option<StopReason> {
-        let n = problem.points.len();
-        let members = self.order.first(size);
-        let known = problem.model.known_scale;
-        self.subset.assign(problem.points, members, known.unwrap_or(1.0));
-        let range = problem.model.scale_range.map(|range| range.map(libm::log));
-        self.threads.run(|| match known {
-            Some(_) => self.edges.build_known(&self.subset, problem.tau),
-            None => self.edges.build_unknown(&self.subset, problem.tau, range),
-        });
-        // What is known from earlier levels, seen in this subset.
-        let mut local = Best::new(params.candidates());
-        for candidate in searched.best.all() {
-            if let Some(seen) =
-                self.refiner.refine(&self.subset.points, candidate.model, &problem.model, &mut self.judge)
-            {
-                local.insert(seen);
-            }
-        }
-        for (round, &(least_contrast, least_clique)) in rounds(size, last).iter().enumerate() {
-            // The last round is for want of anything better: a guess.
-            if least_clique == 3 {
-                if searched.best.first().is_some() {
-                    break;
-                }
-                searched.effort = GUESSES;
-            }
-            // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
-            let half = size / 2;
-            let (few, many) = if known.is_some() { (1 << 16, 1 << 18) } else { (1 << 9, 1 << 15) };
-            let (mut from, mut chunk) = (1, few / size + 1);
-            while from <= half {
-                if let Some(request) = stop() {
-                    return Some(request.into());
-                }
-                let differences = from..(from + chunk).min(half + 1);
-                self.threads.run(|| {
-                    self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
-                });
-                let ended = self.examine(problem, least_clique, &mut local, searched, stop);
-                self.promote(problem, &local, size, searched);
-                if ended.is_some() {
-                    return ended;
-                }
-                if round == 0 {
-                    searched.counters.pairs += self.edges.pairs_at(&differences);
-                    searched.examined += self.edges.pairs_at(&differences);
-                }
-                if searched.is_confident(n, size, params.miss_probability()) {
-                    return Some(StopReason::Confident);
-                }
-                from = differences.end;
-                chunk = (2 * chunk).min(many / size + 1);
-            }
-            if local.is_significant() {
-                break;
-            }
-        }
-        None
-    }
-
-    /// Grows, fits and judges the pairs, the most contrasting first, as long as they could lead to a larger consensus than the
-    /// best; then a few more for runners-up.
-    fn examine(
-        &mut self,
-        problem: &Problem<'_>,
-        least_clique: usize,
-        local: &mut Best,
-        searched: &mut Searched,
-        stop: StopCheck<'_>,
-    ) -> Option<StopReason> {
-        let mut pairs = std::mem::take(&mut self.pairs);
-        // Where right matches abound, the first few pairs settle it: no need to sort them all.
-        for _ in 0..FIRST_PAIRS {
-            if reliable(local).is_some() {
-                break;
-            }
-            let Some(first) = (0..pairs.len()).min_by(|&k, &l| pairs[k].order(&pairs[l])) else { break };
-            let pair = pairs.swap_remove(first);
-            self.try_pair(problem, &pair, least_clique, local, searched);
-        }
-        pairs.retain(|pair| is_of_interest(pair, local));
-        pairs.sort_unstable_by(Pair::order);
-        let mut runners_up = RUNNERS_UP;
-        let mut ended = None;
-        for (k, pair) in pairs.iter().enumerate() {
-            if k % 64 == 0
-                && let Some(request) = stop()
-            {
-                ended = Some(request.into());
-                break;
-            }
-            if !is_of_interest(pair, local) {
-                continue;
-            }
-            if searched.effort == 0 {
-                break;
-            }
-            searched.effort -= 1;
-            let mut least = least_clique;
-            if let Some(best) = reliable(local) {
-                if could_be_larger(pair, best) {
-                    least = least.max((best.inliers.len() * 6 / 10).min(9));
-                } else if runners_up == 0 {
-                    break;
-                } else {
-                    runners_up -= 1;
-                }
-            }
-            self.try_pair(problem, pair, least, local, searched);
-        }
-        self.pairs = pairs;
-        ended
-    }
-
-    /// From a pair to a candidate, if there is one in it.
-    fn try_pair(
-        &mut self,
-        problem: &Problem<'_>,
-        pair: &Pair,
-        least: usize,
-        local: &mut Best,
-        searched: &mut Searched,
-    ) -> Option<()> {
-        if !self.clique.grow(&self.edges, pair, least) {
-            return None;
-        }
-        let known_scale = problem.model.known_scale;
-        let model = least_squares::fit(&self.subset.points, &self.clique.members, known_scale)?;
-        if !problem.model.allows(&model) {
-            return None;
-        }
-        searched.counters.hypotheses += 1;
-        // Worth a closer look only when it explains what it was made from.
-        if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, least.min(4) - 1) {
-            local.insert(self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)?);
-        }
-        Some(())
-    }
-
     /// Fits the best once more, with weights.
-    fn polish(&mut self, problem: &Problem<'_>, searched: &mut Searched) {
-        let best = reliable(&searched.best);
+    fn polish(&mut self, problem: &Problem<'_>, progress: &mut Progress) {
+        let best = reliable(&progress.best);
         let polished = best
             .and_then(|best| polish::polish(problem.points, best, &problem.model))
             .and_then(|model| self.refiner.judge(problem.points, model, &problem.model, &mut self.judge));
         if let Some(polished) = polished.filter(Candidate::is_reliable) {
-            searched.best.replace_first(polished);
-        }
-    }
-
-    /// Brings the candidates of a subset to all matches.
-    fn promote(&mut self, problem: &Problem<'_>, local: &Best, size: usize, searched: &mut Searched) {
-        let whole = size == problem.points.len();
-        for (k, candidate) in local.all().iter().enumerate() {
-            // With few points nothing is significant yet; the best is worth a look all the same.
-            if whole || k == 0 || candidate.is_significant() {
-                let known = searched.best.all().iter().any(|c| c.model == candidate.model);
-                if !known
-                    && let Some(found) =
-                        self.refiner.refine(problem.points, candidate.model, &problem.model, &mut self.judge)
-                {
-                    searched.best.insert(found);
-                }
-            }
+            progress.best.replace_first(polished);
         }
     }
 
@@ -450,9 +277,9 @@ impl Solver {
         pairs: &Correspondences,
         delta: f64,
         threshold: f64,
-        searched: Searched,
+        progress: Progress,
     ) -> Registration {
-        let Searched { best, counters, stopped_because, .. } = searched;
+        let Progress { best, counters, stopped_because, .. } = progress;
         let alternative = |candidate: &Candidate| Alternative {
             target_from_source: pairs.outward(&candidate.model),
             inlier_count: candidate.inliers.len(),
@@ -481,79 +308,5 @@ impl Solver {
             counters,
             seconds: Seconds::default(),
         }
-    }
-}
-
-/// The least contrast of a pair and the least size of a clique to try, one after the other as long as nothing is found. Only at the
-/// last level it is worth going down to chance, and only among few matches to the bottom.
-fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
-    const FEW: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 4), (f32::NEG_INFINITY, 3)];
-    const MANY: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 5), (FIRST_CONTRAST, 3)];
-    match (last, size > 128) {
-        (false, _) => &MANY[..1],
-        (true, true) => &MANY,
-        (true, false) => &FEW,
-    }
-}
-
-/// The best candidate, when it can be trusted.
-fn reliable(best: &Best) -> Option<&Candidate> {
-    best.first().filter(|best| best.is_reliable())
-}
-
-/// One more than `best` would give each of its pairs so many common neighbours, and those by chance.
-fn could_be_larger(pair: &Pair, best: &Candidate) -> bool {
-    pair.support as f32 >= 0.9 * (best.inliers.len() as f32 - 1.0) + pair.expected - pair.expected.sqrt()
-}
-
-/// Whether a pair can lead to something new: a larger consensus, or one of other matches.
-fn is_of_interest(pair: &Pair, local: &Best) -> bool {
-    let explained = |c: &Candidate| c.is_significant() && c.explains(pair.i) && c.explains(pair.j);
-    if local.all().iter().any(explained) {
-        return false;
-    }
-    reliable(local)
-        .is_none_or(|best| could_be_larger(pair, best) || !(best.explains(pair.i) || best.explains(pair.j)))
-}
-
-/// What has been found so far.
-struct Searched {
-    best: Best,
-    counters: Counters,
-    /// Pairs examined with the present threshold.
-    examined: u64,
-    /// Pairs that may still be tried at this level.
-    effort: u64,
-    stopped_because: StopReason,
-}
-
-impl Searched {
-    fn new(candidates: usize) -> Self {
-        Self {
-            best: Best::new(candidates),
-            counters: Counters::default(),
-            examined: 0,
-            effort: 0,
-            stopped_because: StopReason::Exhausted,
-        }
-    }
-
-    /// The share of right matches if the best significant consensus had one more.
-    fn share_to_beat(&self, n: usize) -> Option<f64> {
-        let best = reliable(&self.best)?;
-        Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
-    }
-
-    /// A subset that surely holds enough of a larger consensus.
-    fn wanted_subset(&self, n: usize) -> Option<usize> {
-        self.share_to_beat(n).map(|share| (SURELY_ENOUGH / share).ceil() as usize)
-    }
-
-    fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
-        self.share_to_beat(n).is_some_and(|share| {
-            let large_enough = size == n || size as f64 * share >= SURELY_ENOUGH;
-            let missed = self.examined as f64 * libm::log1p(-RECOGNISED * share * share);
-            large_enough && missed <= libm::log(miss_probability)
-        })
     }
 }

@@ -1,0 +1,56 @@
+//! What has been found so far, and whether that is enough.
+
+use super::candidate::{Best, Candidate};
+use crate::{Counters, StopReason};
+
+/// A consensus is recognised in a subset that holds this many of it; expecting `SURELY_ENOUGH` has fewer with less than 10⁻⁶.
+const SURELY_ENOUGH: f64 = 26.0;
+/// How often, at least, a pair of a consensus that is there passes all tests.
+const RECOGNISED: f64 = 0.6;
+
+/// What has been found so far.
+pub(super) struct Progress {
+    pub(super) best: Best,
+    pub(super) counters: Counters,
+    /// Pairs examined with the present threshold.
+    pub(super) examined: u64,
+    /// Pairs that may still be tried at this level.
+    pub(super) effort: u64,
+    pub(super) stopped_because: StopReason,
+}
+
+impl Progress {
+    pub(super) fn new(candidates: usize) -> Self {
+        Self {
+            best: Best::new(candidates),
+            counters: Counters::default(),
+            examined: 0,
+            effort: 0,
+            stopped_because: StopReason::Exhausted,
+        }
+    }
+
+    /// The share of right matches if the best significant consensus had one more.
+    fn share_to_beat(&self, n: usize) -> Option<f64> {
+        let best = reliable(&self.best)?;
+        Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
+    }
+
+    /// A subset that surely holds enough of a larger consensus.
+    pub(super) fn wanted_subset(&self, n: usize) -> Option<usize> {
+        self.share_to_beat(n).map(|share| (SURELY_ENOUGH / share).ceil() as usize)
+    }
+
+    pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
+        self.share_to_beat(n).is_some_and(|share| {
+            let large_enough = size == n || size as f64 * share >= SURELY_ENOUGH;
+            let missed = self.examined as f64 * libm::log1p(-RECOGNISED * share * share);
+            large_enough && missed <= libm::log(miss_probability)
+        })
+    }
+}
+
+/// The best candidate, when it can be trusted.
+pub(super) fn reliable(best: &Best) -> Option<&Candidate> {
+    best.first().filter(|best| best.is_reliable())
+}
