@@ -38,8 +38,10 @@ pub struct Evidence {
 const SIGNIFICANT: f64 = -1.0;
 /// … and either this many effective inliers …
 const ENOUGH_EFFECTIVE: usize = 10;
-/// … or that this share of the inliers is effective: few, but scattered.
+/// … or at least four, and more than this share of the inliers: few, but scattered, and not each of them twice.
 const SCATTERED: f64 = 0.5;
+/// Three places are met by any transform.
+const LEAST_EFFECTIVE: usize = 4;
 
 impl Evidence {
     /// Whether chance alone does not explain it.
@@ -50,8 +52,9 @@ impl Evidence {
     /// The verdict on a consensus of so many `inliers`: registered when it is significant, and not just one patch of
     /// neighbours.
     pub fn status(&self, inliers: usize) -> Status {
-        let scattered = self.effective_inliers >= ENOUGH_EFFECTIVE
-            || self.effective_inliers as f64 >= SCATTERED * inliers as f64;
+        let few_but_scattered = self.effective_inliers >= LEAST_EFFECTIVE
+            && self.effective_inliers as f64 > SCATTERED * inliers as f64;
+        let scattered = self.effective_inliers >= ENOUGH_EFFECTIVE || few_but_scattered;
         if self.is_significant() && scattered { Status::Registered } else { Status::NotReliable }
     }
 }
@@ -75,6 +78,11 @@ impl Background {
         self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product()
     }
 
+    /// Inliers within this of each other count once: `3δ`, but never so much that few places are left in all.
+    pub(crate) fn patch(&self, delta: f64) -> f64 {
+        (3.0 * delta).min(0.2 * self.extent())
+    }
+
     /// The longest half-axis.
     pub(crate) fn extent(&self) -> f64 {
         self.half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
@@ -82,6 +90,7 @@ impl Background {
 
     /// From the targets. Far strays would make everything look close: where there are any, they are left out in a second pass.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
+        let finest = finest.max(0.5 * grid_step(points));
         let all = Moments::of(points, |_| true);
         let first = all.background(finest);
         let farthest_sq = points
@@ -102,6 +111,25 @@ impl Background {
         let kept = Moments::of(points, near);
         if kept.count < 4.0 { first } else { kept.background(finest) }
     }
+}
+
+/// The step of the grid that the targets lie on, 0 when they lie on none: coordinates from a grid meet by chance, others do not.
+fn grid_step(points: &Soa) -> f64 {
+    let looked_at = points.len().min(64);
+    let step = points.len() / looked_at;
+    let mut coarsest: f64 = 0.0;
+    for column in &points.b {
+        let mut values: [f64; 64] = std::array::from_fn(|k| column[k % looked_at * step]);
+        let values = &mut values[..looked_at];
+        values.sort_unstable_by(f64::total_cmp);
+        let gaps = || values.windows(2).map(|pair| pair[1] - pair[0]);
+        let equal = gaps().filter(|gap| *gap == 0.0).count();
+        if 8 * equal > looked_at {
+            let least = gaps().filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
+            coarsest = coarsest.max(if least.is_finite() { least } else { 0.0 });
+        }
+    }
+    coarsest
 }
 
 /// Count, sums and sums of products of targets.
@@ -215,6 +243,27 @@ impl Judge {
         best * std::f64::consts::LOG10_E
     }
 
+    /// Of few inliers, those that share neither end with an earlier one: a match given twice, or two that end in one point, confirm
+    /// each other no more than one. (Many are judged by how scattered they are.)
+    pub(crate) fn independent(points: &Soa, inliers: &[u32], keep: &mut Vec<u32>) {
+        keep.clear();
+        if inliers.len() > EACH {
+            keep.extend_from_slice(inliers);
+            return;
+        }
+        for &i in inliers {
+            let ends = |i: u32| (points.source(i as usize), points.target(i as usize));
+            let (a, b) = ends(i);
+            let shares = |&j: &u32| {
+                let (c, d) = ends(j);
+                a == c || b == d
+            };
+            if !keep.iter().any(shares) {
+                keep.push(i);
+            }
+        }
+    }
+
     /// What a transform and the matches that it explains are worth; those farther off than `delta` are left out.
     pub(crate) fn evidence(
         &mut self,
@@ -224,12 +273,14 @@ impl Judge {
         delta: f64,
     ) -> Evidence {
         let (affine, delta_sq) = (Affine::from(model), delta * delta);
-        let all = inliers.iter().map(|&i| squared_residual(pairs.points(), &affine, i as usize));
+        let mut distinct = Vec::new();
+        Self::independent(pairs.points(), inliers, &mut distinct);
+        let all = distinct.iter().map(|&i| squared_residual(pairs.points(), &affine, i as usize));
         let residuals: Vec<f64> = all.filter(|sq| *sq <= delta_sq).collect();
         let background = Background::of(pairs.points(), pairs.target_rounding());
         Evidence {
             log10_nfa: self.log10_nfa(&residuals, delta_sq, pairs.len(), &background),
-            effective_inliers: self.effective_support(pairs.points(), inliers, 3.0 * delta),
+            effective_inliers: self.effective_support(pairs.points(), inliers, background.patch(delta)),
         }
     }
 
@@ -376,6 +427,27 @@ mod tests {
     }
 
     #[test]
+    fn a_grid_bounds_how_tight_a_fit_can_be() {
+        let mut points = cloud(500, 1.0, 1);
+        assert_eq!(grid_step(&points), 0.0);
+        points.b.iter_mut().for_each(|column| column.iter_mut().for_each(|x| *x = (*x / 0.1).round() * 0.1));
+        assert!((grid_step(&points) - 0.1).abs() < 1e-9);
+        assert!((Background::of(&points, 1e-15).finest() - 0.05).abs() < 1e-9);
+    }
+
+    #[test]
+    fn copies_confirm_nothing() {
+        let mut points = cloud(20, 1.0, 1);
+        for axis in 0..3 {
+            points.a[axis][1] = points.a[axis][0];
+            points.b[axis][3] = points.b[axis][2];
+        }
+        let mut kept = Vec::new();
+        Judge::independent(&points, &[0, 1, 2, 3, 7], &mut kept);
+        assert_eq!(kept, [0, 2, 7]);
+    }
+
+    #[test]
     fn neighbours_count_once() {
         let mut points = cloud(300, 1.0, 5);
         for axis in 0..3 {
@@ -399,5 +471,7 @@ mod tests {
         assert_eq!(status(-300.0, 10, 500), Status::Registered, "in ten places");
         assert_eq!(status(-300.0, 9, 500), Status::NotReliable, "in nine places only");
         assert_eq!(status(-0.5, 10, 10), Status::NotReliable, "chance");
+        assert_eq!(status(-20.0, 3, 3), Status::NotReliable, "three places");
+        assert_eq!(status(-20.0, 6, 12), Status::NotReliable, "each of them twice");
     }
 }

@@ -350,3 +350,81 @@ fn units_and_offsets_do_not_matter() {
         assert_eq!(found.status, Status::Registered, "{unit} {offset}");
     }
 }
+
+/// Every match given twice confirms nothing; nor do three right matches twice.
+#[test]
+fn copies_of_noise_are_not_registered() {
+    for seed in 0..10 {
+        for (n, right) in [(20, 0), (50, 0), (3, 3)] {
+            let mut p = problem(n, right, 1.0, 500 + seed);
+            p.source = p.source.repeat(2);
+            p.target = p.target.repeat(2);
+            for scale in [Scale::one(), Scale::Unknown] {
+                for params in [with_threshold(0.05), Params::new()] {
+                    let found = solve(&pairs(&p), scale, &params).unwrap();
+                    assert!(
+                        !found.is_registered(),
+                        "{seed} {n} {scale:?} {params:?} {:?} {}",
+                        found.evidence,
+                        found.inliers.len()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Coordinates from a grid meet exactly by chance: that is no tight fit.
+#[test]
+fn noise_on_a_grid_is_not_registered() {
+    for seed in 0..5 {
+        let mut p = problem(300, 0, 1.0, 700 + seed);
+        let snap =
+            |points: &mut Vec<[f64; 3]>| points.iter_mut().for_each(|p| *p = p.map(|x| (5.0 * x).round()));
+        snap(&mut p.source);
+        snap(&mut p.target);
+        for scale in [Scale::one(), Scale::Unknown] {
+            let found = solve(&pairs(&p), scale, &Params::new()).unwrap();
+            assert!(!found.is_registered(), "{seed} {scale:?} {:?} {}", found.evidence, found.inliers.len());
+        }
+    }
+}
+
+/// A truth at the very end of the range is found, at the end.
+#[test]
+fn a_scale_at_the_bound_is_found() {
+    for seed in 0..6 {
+        let p = problem(500, 50, 1.0, seed);
+        for (low, high) in [(1.0, 2.0), (0.5, 1.0), (0.999, 1.001)] {
+            let found = solve(&pairs(&p), Scale::between(low, high).unwrap(), &with_threshold(0.05)).unwrap();
+            let model = found.target_from_source.unwrap();
+            assert!(
+                found.is_registered() && distance(&model, &p.truth, &p.source) < 0.1,
+                "{seed} {low}..{high}"
+            );
+            assert!((low - 1e-12..=high + 1e-12).contains(&model.scale()), "{}", model.scale());
+        }
+    }
+}
+
+/// Weights that favour the smaller of two motions do not hide the larger.
+#[test]
+fn misleading_weights_do_not_hide_the_larger_motion() {
+    let mut p = problem(1000, 800, 1.0, 3);
+    let second = similarity(1.0, &mut Random::new(77));
+    let mut random = Random::new(5);
+    let mut weights = vec![0.5; 1000];
+    for (k, &i) in p.inliers.iter().enumerate() {
+        weights[i] = 0.1;
+        if k % 4 == 0 {
+            weights[i] = 0.9;
+            p.target[i] = second.apply(p.source[i]).map(|x| x + 0.01 * random.gaussian());
+        }
+    }
+    let found =
+        solve(&pairs(&p).with_weights(&weights).unwrap(), Scale::one(), &with_threshold(0.05)).unwrap();
+    assert!(
+        found.is_registered() && distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.05
+    );
+    assert!(found.candidates.len() >= 2);
+}

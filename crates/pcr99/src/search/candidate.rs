@@ -65,9 +65,20 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Whether a transform keeps to what is known of the scale.
-    pub(super) fn allows(&self, model: &Similarity) -> bool {
-        self.scale_range.is_none_or(|[low, high]| (low..=high).contains(&model.scale()))
+    /// The least-squares fit that keeps to what is known of the scale: at a bound where it would be beyond.
+    pub(super) fn fit(
+        &self,
+        points: &Soa,
+        inliers: &[u32],
+        weight: impl Fn(usize) -> f64,
+    ) -> Option<Similarity> {
+        let free = least_squares::fit_weighted(points, inliers, self.known_scale, &weight)?;
+        match self.scale_range {
+            Some([low, high]) if !(low..=high).contains(&free.scale()) => {
+                least_squares::fit_weighted(points, inliers, Some(free.scale().clamp(low, high)), weight)
+            }
+            _ => Some(free),
+        }
     }
 }
 
@@ -77,6 +88,7 @@ pub(super) struct Refiner {
     residuals: Vec<f64>,
     inliers: Vec<u32>,
     before: Vec<u32>,
+    independent: Vec<u32>,
     inlier_residuals: Vec<f64>,
 }
 
@@ -101,8 +113,7 @@ impl Refiner {
             if self.inliers == self.before || round == MOST_REFITS {
                 break;
             }
-            model =
-                least_squares::fit(points, &self.inliers, known.known_scale).filter(|m| known.allows(m))?;
+            model = known.fit(points, &self.inliers, |_| 1.0)?;
             std::mem::swap(&mut self.before, &mut self.inliers);
         }
         self.judged(points, model, known, judge)
@@ -130,8 +141,9 @@ impl Refiner {
         if self.inliers.len() < 3 {
             return None;
         }
+        Judge::independent(points, &self.inliers, &mut self.independent);
         self.inlier_residuals.clear();
-        self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
+        self.inlier_residuals.extend(self.independent.iter().map(|&i| self.residuals[i as usize]));
         let delta_sq = known.delta * known.delta;
         let log10_nfa = judge.log10_nfa(&self.inlier_residuals, delta_sq, points.len(), &known.background);
         let mut mask = vec![0; points.len().div_ceil(64)];
@@ -139,7 +151,8 @@ impl Refiner {
         let mut evidence = Evidence { log10_nfa, effective_inliers: self.inliers.len() };
         // How scattered they are matters only where there is something to doubt.
         if evidence.is_significant() {
-            evidence.effective_inliers = judge.effective_support(points, &self.inliers, 3.0 * known.delta);
+            evidence.effective_inliers =
+                judge.effective_support(points, &self.inliers, known.background.patch(known.delta));
         }
         Some(Candidate { model, inliers: self.inliers.clone(), mask, evidence })
     }

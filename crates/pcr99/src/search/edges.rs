@@ -334,7 +334,8 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
         |sorted: &[f64], part: f64| sorted.get((part * (sorted.len().max(1) - 1) as f64) as usize).copied();
     let (low, high) = (at(&ratios, 0.02).unwrap_or(0.0), at(&ratios, 0.98).unwrap_or(0.0));
     let tolerance = tau / at(&distances, 0.5).unwrap_or(1.0);
-    let [low, high] = range.unwrap_or([low - 0.2, high + 0.2]);
+    let [low, high] = range.unwrap_or([low, high]);
+    let [low, high] = [low - 0.2, high + 0.2];
     let width = tolerance.clamp(0.01, 0.2).max((high - low) / f64::from(MOST_SLICES));
     let count = ((high - low) / width).ceil().clamp(1.0, f64::from(MOST_SLICES));
     Slicing {

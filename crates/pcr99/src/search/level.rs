@@ -7,7 +7,7 @@ use super::{
     params::Params,
     progress::{Progress, reliable},
 };
-use crate::{StopReason, kernel::consensus::Affine, least_squares, stop::StopCheck};
+use crate::{StopReason, kernel::consensus::Affine, stop::StopCheck};
 
 /// The contrast from which on a pair is tried at first, in standard deviations.
 const FIRST_CONTRAST: f32 = 1.5;
@@ -71,6 +71,10 @@ impl Solver {
                 self.promote(problem, &local, size, progress);
                 if ended.is_some() {
                     return ended;
+                }
+                if progress.effort == 0 {
+                    progress.limited = true;
+                    break;
                 }
                 if round == 0 {
                     progress.counters.pairs += self.edges.pairs_at(&differences);
@@ -155,11 +159,7 @@ impl Solver {
         if !self.clique.grow(&self.edges, pair, least) {
             return None;
         }
-        let known_scale = problem.model.known_scale;
-        let model = least_squares::fit(&self.subset.points, &self.clique.members, known_scale)?;
-        if !problem.model.allows(&model) {
-            return None;
-        }
+        let model = problem.model.fit(&self.subset.points, &self.clique.members, |_| 1.0)?;
         progress.counters.hypotheses += 1;
         // Worth a closer look only when it explains what it was made from.
         if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, least.min(4) - 1) {

@@ -90,7 +90,7 @@ const GROWTH: usize = 4;
 /// Pairs that are tried at each level at most.
 const FULL_EFFORT: u64 = 100_000;
 /// Pairs that are tried at each level while the threshold is not known yet.
-const LIMITED_EFFORT: u64 = 4000;
+const LIMITED_EFFORT: u64 = 10_000;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
 
@@ -166,7 +166,7 @@ impl Solver {
         self.polish(&problem(delta), &mut progress);
         let threshold =
             params.threshold().map_or_else(|| pairs.target_length_outward(delta), |delta| delta.get());
-        let registration = self.outcome(pairs, delta, threshold, progress);
+        let registration = self.outcome(pairs, background.patch(delta), threshold, progress);
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
@@ -239,6 +239,8 @@ impl Solver {
         }
         progress.stopped_because = StopReason::Exhausted;
         progress.examined = 0;
+        progress.limited = false;
+        progress.random_subsets = problem.weights.is_none();
         let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         loop {
             if let Some(request) = stop() {
@@ -251,7 +253,7 @@ impl Solver {
                 return;
             }
             if size == largest {
-                if progress.effort == 0 {
+                if progress.limited {
                     progress.stopped_because = StopReason::HypothesisLimit;
                 }
                 return;
@@ -275,7 +277,7 @@ impl Solver {
     fn outcome(
         &mut self,
         pairs: &Correspondences,
-        delta: f64,
+        patch: f64,
         threshold: f64,
         progress: Progress,
     ) -> Registration {
@@ -292,7 +294,7 @@ impl Solver {
         // Not computed along the way where nothing depended on it.
         let effective_inliers = match best.is_significant() {
             true => best.evidence.effective_inliers,
-            false => self.judge.effective_support(pairs.points(), &best.inliers, 3.0 * delta),
+            false => self.judge.effective_support(pairs.points(), &best.inliers, patch),
         };
         let evidence = Evidence { effective_inliers, ..best.evidence };
         let rmse = least_squares::rmse(pairs.points(), &best.inliers, &best.model);

@@ -8,7 +8,6 @@ use super::candidate::{Candidate, Model};
 use crate::{
     Similarity,
     kernel::{Soa, consensus::Affine, consensus::squared_residual},
-    least_squares,
 };
 
 /// Fewer wrong matches than this share of the inliers do no harm.
@@ -46,7 +45,7 @@ pub(super) fn polish(points: &Soa, candidate: &Candidate, known: &Model) -> Opti
             let right = peak * libm::exp(-0.5 * residual / variance);
             *weight = right / (right + density_of_wrong);
         }
-        model = least_squares::fit_weighted(points, inliers, known.known_scale, |k| weights[k])?;
+        model = known.fit(points, inliers, |k| weights[k])?;
     }
-    known.allows(&model).then_some(model)
+    Some(model)
 }

@@ -16,6 +16,10 @@ pub(super) struct Progress {
     pub(super) examined: u64,
     /// Pairs that may still be tried at this level.
     pub(super) effort: u64,
+    /// Whether that ran out.
+    pub(super) limited: bool,
+    /// Whether subsets are random; with weights they are not, and say nothing of the matches left out.
+    pub(super) random_subsets: bool,
     pub(super) stopped_because: StopReason,
 }
 
@@ -26,6 +30,8 @@ impl Progress {
             counters: Counters::default(),
             examined: 0,
             effort: 0,
+            limited: false,
+            random_subsets: true,
             stopped_because: StopReason::Exhausted,
         }
     }
@@ -43,7 +49,7 @@ impl Progress {
 
     pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
         self.share_to_beat(n).is_some_and(|share| {
-            let large_enough = size == n || size as f64 * share >= SURELY_ENOUGH;
+            let large_enough = size == n || (self.random_subsets && size as f64 * share >= SURELY_ENOUGH);
             let missed = self.examined as f64 * libm::log1p(-RECOGNISED * share * share);
             large_enough && missed <= libm::log(miss_probability)
         })

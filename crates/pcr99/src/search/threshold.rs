@@ -34,7 +34,7 @@ pub(super) fn settle(
         let coordinates = 3.0 * settled.inliers.len() as f64;
         let spent = coordinates / (coordinates - 7.0).max(1.0);
         let sigma = rmse * (spent / 3.0).sqrt();
-        let next = (DEVIATIONS * sigma).clamp(10.0 * model.background.finest(), most);
+        let next = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(most);
         let found = refiner.refine(points, settled.model, &Model { delta: next, ..*model }, judge)?;
         let done = found.inliers == settled.inliers;
         (settled, delta) = (found, next);
