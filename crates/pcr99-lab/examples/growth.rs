@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "matches",
         &by_n,
         x_of_n,
-        |x| format!("10^{}", x.log10().round()),
+        |n| if n < 1e6 { format!("{} 000", n / 1e3) } else { "1 million".to_owned() },
     );
     fs::write(directory.join("time-n.svg"), svg)?;
 

@@ -65,6 +65,11 @@ pub(super) struct Model {
 }
 
 impl Model {
+    /// Whether a fit was held back by a bound of the scale.
+    fn is_at_bound(&self, model: &Similarity) -> bool {
+        self.scale_range.is_some_and(|range| range.contains(&model.scale()))
+    }
+
     /// The least-squares fit that keeps to what is known of the scale: at a bound where it would be beyond.
     pub(super) fn fit(
         &self,
@@ -81,6 +86,10 @@ impl Model {
         }
     }
 }
+
+/// A scale at the very end of its range would rather be beyond: the transform may be part of one that is. It needs 10⁴ times the
+/// evidence.
+const AT_BOUND: f64 = 4.0;
 
 /// Collects and refits until nothing changes; keeps its buffers.
 #[derive(Debug, Default)]
@@ -148,6 +157,7 @@ impl Refiner {
         let log10_nfa = judge.log10_nfa(&self.inlier_residuals, delta_sq, points.len(), &known.background);
         let mut mask = vec![0; points.len().div_ceil(64)];
         self.inliers.iter().for_each(|&i| mask[i as usize / 64] |= 1 << (i % 64));
+        let log10_nfa = log10_nfa + if known.is_at_bound(&model) { AT_BOUND } else { 0.0 };
         let mut evidence = Evidence { log10_nfa, effective_inliers: self.inliers.len() };
         // How scattered they are matters only where there is something to doubt.
         if evidence.is_significant() {
