@@ -17,7 +17,7 @@
 //! | the threshold, where none is given | `threshold` |
 //!
 //! Easy problems are settled in a subset of 64, before anything of size `n²` exists; hard ones go on to larger subsets and at last
-//! to all matches, or to as many as the memory budget allows.
+//! to all matches, or to as many as the memory budget and `LARGEST` allow.
 //!
 //! # When it stops
 //!
