@@ -87,4 +87,24 @@ pub enum Error {
         /// What it should have been.
         cause: &'static str,
     },
+    /// There is no method of that name.
+    #[error("there is no method `{name}`: the methods are {}", crate::methods::Method::names())]
+    UnknownMethod {
+        /// What was asked for.
+        name: String,
+    },
+    /// The method cannot find the scale.
+    #[error(
+        "method `{method}` needs a known scale: give it, or use a method that finds it (default, paper, ransic, …)"
+    )]
+    ScaleNeeded {
+        /// Its name.
+        method: &'static str,
+    },
+    /// Only the default method takes a range.
+    #[error("only the default method takes a range of scales: give one scale, or none")]
+    ScaleRange,
+    /// The core refused.
+    #[error(transparent)]
+    Core(#[from] pcr99::Error),
 }

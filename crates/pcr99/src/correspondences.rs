@@ -134,6 +134,16 @@ impl Correspondences {
         scale.get() * (self.source.unit / self.target.unit)
     }
 
+    /// The other way round: `s' = s·u_a/u_b` and `t' = (t + s·R·c_a − c_b)/u_b`.
+    pub(crate) fn inward(&self, model: &Similarity) -> Similarity {
+        let moved_center = rotate(&model.rotation(), self.source.center);
+        let translation = std::array::from_fn(|axis| {
+            let moved = model.translation()[axis] + model.scale() * moved_center[axis];
+            (moved - self.target.center[axis]) / self.target.unit
+        });
+        Similarity::new(model.scale() * (self.source.unit / self.target.unit), model.rotation(), translation)
+    }
+
     /// A transform between our own units, in the caller's: with `a = c_a + u_a·a'` and `b = c_b + u_b·b'`,
     /// `s = s'·u_b/u_a` and `t = c_b + u_b·t' − s·R·c_a`.
     pub(crate) fn outward(&self, model: &Similarity) -> Similarity {

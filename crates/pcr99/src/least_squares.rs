@@ -15,12 +15,12 @@ use crate::{
 
 /// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not fix it: fewer than three, or all
 /// on a line.
-pub(crate) fn fit(points: &Soa, inliers: &[u32], known_scale: Option<f64>) -> Option<Similarity> {
+pub fn fit(points: &Soa, inliers: &[u32], known_scale: Option<f64>) -> Option<Similarity> {
     fit_weighted(points, inliers, known_scale, |_| 1.0)
 }
 
 /// The same with a weight for each of the `inliers`, by their position in the list.
-pub(crate) fn fit_weighted(
+pub fn fit_weighted(
     points: &Soa,
     inliers: &[u32],
     known_scale: Option<f64>,

@@ -28,6 +28,7 @@
 //! | what is known of the scale | [`Scale`] |
 //! | the default method: search pairs, judge by evidence | [`solve`], [`Solver`], [`Params`] |
 //! | the published method, PCR-99 (Lee, Civera, Vandewalle), stage by stage | [`paper`] |
+//! | a transform from elsewhere → the same verdict | [`assess`] |
 //! | what comes back: transform, inliers, evidence, status, counters, seconds | [`Registration`] |
 //! | ending a search early | [`stop`] |
 //!
@@ -40,6 +41,8 @@
 /// The stages one by one, for benchmarks only.
 #[doc(hidden)]
 pub mod bench;
+
+mod assess;
 
 mod correspondences;
 
@@ -58,6 +61,10 @@ pub mod paper;
 
 mod params;
 
+/// Hot loops and least squares, for the other methods of this repository.
+#[doc(hidden)]
+pub mod parts;
+
 /// Random numbers that are the same on every machine.
 pub mod random;
 
@@ -70,6 +77,7 @@ mod similarity;
 /// Ending a search early.
 pub mod stop;
 
+pub use assess::assess;
 pub use correspondences::Correspondences;
 pub use error::{Error, Side};
 pub use evidence::Evidence;

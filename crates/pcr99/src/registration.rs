@@ -151,7 +151,7 @@ pub struct Registration {
 
 impl Registration {
     /// Nothing was found.
-    pub(crate) fn nothing(threshold: f64, stopped_because: StopReason, counters: Counters) -> Self {
+    pub fn nothing(threshold: f64, stopped_because: StopReason, counters: Counters) -> Self {
         Self {
             status: Status::NoSolution,
             target_from_source: None,

@@ -9,9 +9,11 @@ use crate::Similarity;
 
 /// A hypothesis as the loops want it: `s·R` and `t`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Affine {
-    pub(crate) linear: [[f64; 3]; 3],
-    pub(crate) translation: [f64; 3],
+pub struct Affine {
+    /// `s·R`, by rows.
+    pub linear: [[f64; 3]; 3],
+    /// `t`.
+    pub translation: [f64; 3],
 }
 
 impl From<&Similarity> for Affine {
@@ -22,7 +24,7 @@ impl From<&Similarity> for Affine {
 
 compiled_twice! {
     /// Number of points whose squared residual is at most `delta_sq`.
-    pub(crate) fn count_inliers(points: &Soa, model: &Affine, delta_sq: f64) -> usize = count_lanes
+    pub fn count_inliers(points: &Soa, model: &Affine, delta_sq: f64) -> usize = count_lanes
 }
 
 #[inline(always)]
@@ -42,7 +44,7 @@ fn count_lanes(points: &Soa, model: &Affine, delta_sq: f64) -> usize {
 }
 
 /// Squared residual of one point, by the same operations as the count.
-pub(crate) fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
+pub fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
     let ([x, y, z], b) = (points.source(i), points.target(i));
     let error = |axis: usize| {
         let row = model.linear[axis];
@@ -54,7 +56,7 @@ pub(crate) fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
 
 /// The points in single precision, for counts that need only be bounds.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Coarse {
+pub struct Coarse {
     a: [Vec<f32>; 3],
     b: [Vec<f32>; 3],
     /// The largest coordinate of the points that are not strays.
@@ -68,7 +70,7 @@ const STRAY: f64 = 64.0;
 
 impl Coarse {
     /// Becomes `points`, keeping its buffers.
-    pub(crate) fn assign(&mut self, points: &Soa) {
+    pub fn assign(&mut self, points: &Soa) {
         let columns = self.a.iter_mut().chain(&mut self.b).zip(points.a.iter().chain(&points.b));
         for (to, from) in columns {
             to.clear();
@@ -83,7 +85,7 @@ impl Coarse {
     }
 
     /// Whether `model` may have more than `floor` inliers within `delta`: false only when it certainly has not.
-    pub(crate) fn may_exceed(&self, model: &Affine, delta: f64, floor: usize) -> bool {
+    pub fn may_exceed(&self, model: &Affine, delta: f64, floor: usize) -> bool {
         if self.strays > floor {
             return true;
         }

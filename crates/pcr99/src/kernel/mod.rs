@@ -38,24 +38,27 @@ pub(crate) use compiled_twice;
 
 /// Matched points, one array per coordinate: `a` the source, `b` the target.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Soa {
-    pub(crate) a: [Vec<f64>; 3],
-    pub(crate) b: [Vec<f64>; 3],
+pub struct Soa {
+    /// The source, by axis.
+    pub a: [Vec<f64>; 3],
+    /// The target, by axis.
+    pub b: [Vec<f64>; 3],
 }
 
 impl Soa {
     /// How many matches.
-    pub(crate) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
         self.a[0].len()
     }
 
     /// Source point of match `i`.
-    pub(crate) fn source(&self, i: usize) -> [f64; 3] {
+    pub fn source(&self, i: usize) -> [f64; 3] {
         self.a.each_ref().map(|column| column[i])
     }
 
     /// Target point of match `i`.
-    pub(crate) fn target(&self, i: usize) -> [f64; 3] {
+    pub fn target(&self, i: usize) -> [f64; 3] {
         self.b.each_ref().map(|column| column[i])
     }
 

@@ -4,7 +4,7 @@ use super::{Soa, compiled_twice, consensus::Affine};
 
 compiled_twice! {
     /// Writes the squared residual of every point, by the same operations as the count of inliers.
-    pub(crate) fn squared_residuals(points: &Soa, model: &Affine, out: &mut [f64]) = squared_residuals_lanes
+    pub fn squared_residuals(points: &Soa, model: &Affine, out: &mut [f64]) = squared_residuals_lanes
 }
 
 #[inline(always)]

@@ -1,0 +1,152 @@
+//! The methods that ours is compared with, one file each, and all of them under one name.
+//!
+//! Each is written from its publication, with its published parameters and the care that our own method gets: columns, no
+//! allocation in inner loops, the same kernels and the same least squares. What they return is judged by the same evidence.
+//!
+//! | method | file | scale | publication |
+//! |---|---|---|---|
+//! | RANSAC | `ransac` | known, unknown | Fischler, Bolles 1981 |
+
+/// What the methods have in common: minimal solver, adaptive trial counts, angles.
+pub(crate) mod blocks;
+
+/// Random sample consensus.
+mod ransac;
+
+/// Every method under its name.
+mod solvers;
+
+pub use solvers::{Method, Solvers};
+
+use pcr99::{
+    Correspondences, Positive, Scale, Similarity, StopReason,
+    parts::{self, Soa},
+    random::Random,
+    stop::StopCheck,
+};
+
+/// A published method as it sees a problem: find the transform, say why you stopped. Everything else is done for it.
+///
+/// The type of the scale says what the method can be asked for: [`KnownScale`] or [`EitherScale`].
+pub trait Baseline {
+    /// What it can be told of the scale.
+    type Scale: Copy;
+
+    /// The transform from source to target of `matches`.
+    fn find(
+        &mut self,
+        matches: &Matches<'_>,
+        scale: Self::Scale,
+        random: &mut Random,
+        stop: StopCheck<'_>,
+    ) -> Found;
+}
+
+/// The scale is known; it is 1, since the matches have been divided by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownScale;
+
+/// The scale is known (and 1), or to be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EitherScale {
+    /// It is 1.
+    Known,
+    /// It is to be found.
+    Unknown,
+}
+
+impl EitherScale {
+    /// 1 when it is known.
+    pub(crate) fn known(self) -> Option<f64> {
+        (self == Self::Known).then_some(1.0)
+    }
+}
+
+/// Matches as the baselines take them: centred, with a known scale divided out.
+#[derive(Debug, Clone, Copy)]
+pub struct Matches<'a> {
+    /// Both sides by axis.
+    pub points: &'a Soa,
+    /// Standard deviation of the noise of a target coordinate (σ): the unit of all published thresholds.
+    pub sigma: f64,
+}
+
+/// What a method came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    /// The transform; `None` when there is none.
+    pub model: Option<Similarity>,
+    /// Samples drawn, or triplets visited.
+    pub samples: u64,
+    /// Transforms computed and tested.
+    pub hypotheses: u64,
+    /// Why it ended.
+    pub stopped_because: StopReason,
+}
+
+/// Matches with a known scale divided out, and the way back.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    points: Soa,
+    sigma: f64,
+    /// What the targets were divided by.
+    divided_by: f64,
+}
+
+/// The threshold of a problem is this many standard deviations of its noise.
+const THRESHOLD_IN_SIGMA: f64 = 5.0;
+
+impl Prepared {
+    pub(crate) fn new(pairs: &Correspondences, scale: Scale, threshold: Positive) -> Self {
+        let inward = parts::inward(pairs, scale, threshold);
+        let mut points = inward.points.clone();
+        let divided_by = inward.known_scale.unwrap_or(1.0);
+        if divided_by != 1.0 {
+            points.b.iter_mut().flatten().for_each(|x| *x /= divided_by);
+        }
+        Self { points, sigma: inward.threshold / THRESHOLD_IN_SIGMA / divided_by, divided_by }
+    }
+
+    pub(crate) fn matches(&self) -> Matches<'_> {
+        Matches { points: &self.points, sigma: self.sigma }
+    }
+
+    /// The transform in the units of `pairs`.
+    pub(crate) fn outward(&self, pairs: &Correspondences, model: &Similarity) -> Similarity {
+        let translation = model.translation().map(|t| t * self.divided_by);
+        let whole = Similarity::new(model.scale() * self.divided_by, model.rotation(), translation);
+        parts::outward(pairs, &whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Errors, OutlierCenter, Recipe, ScaleChoice, Shape};
+    use pcr99::stop;
+
+    /// The largest rotation error in degrees over some problems (n = 1000, σ = 0.01), 180 where nothing is found; `known_scale` is
+    /// told to the method, else it is random and has to be found.
+    pub(crate) fn largest_error(method: Method, known_scale: Option<f64>, ratio: f64, problems: u64) -> f64 {
+        let mut solvers = Solvers::new();
+        let errors = (0..problems).map(|seed| {
+            let choice = known_scale.map_or(ScaleChoice::Random, ScaleChoice::Fixed);
+            let recipe = Recipe::default().with_shape(Shape::Knot).and_then(|r| r.with_points(1000));
+            let recipe = recipe.and_then(|r| r.with_outlier_ratio(ratio)).and_then(|r| r.with_scale(choice));
+            let problem = recipe
+                .unwrap()
+                .with_outlier_center(OutlierCenter::Centred)
+                .with_seed(seed)
+                .generate()
+                .unwrap();
+            let pairs = Correspondences::new(&problem.source, &problem.target).unwrap();
+            let scale = known_scale.map_or(Scale::Unknown, |s| Scale::known(s).unwrap());
+            let threshold = Positive::new("threshold", 0.05).unwrap();
+            let found = solvers.solve(method, &pairs, scale, threshold, seed, &stop::never).unwrap();
+            found
+                .target_from_source
+                .map_or(180.0, |model| Errors::between(&model, &problem.truth).rotation_deg)
+        });
+        errors.fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,174 @@
+//! Every method under its name.
+
+use std::{fmt, str::FromStr, time::Instant};
+
+use pcr99::{
+    Correspondences, Counters, Params, Positive, Registration, Scale, Seconds, assess, paper, random::Random,
+    stop::StopCheck,
+};
+
+use super::{Baseline, EitherScale, Found, KnownScale, Prepared, ransac::Ransac};
+use crate::Error;
+
+/// A method by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Ours.
+    Default,
+    /// PCR-99 as published.
+    Paper,
+    /// PCR-99 with random samples: the paper's ablation, "no S/O".
+    PaperRandom,
+    /// Three matches at random, again and again.
+    Ransac,
+}
+
+/// What is said of a method.
+struct About {
+    name: &'static str,
+    title: &'static str,
+    finds_scale: bool,
+}
+
+impl Method {
+    /// All of them: ours, then those of the paper in its order, then others.
+    pub const ALL: [Self; 4] = [Self::Default, Self::Paper, Self::PaperRandom, Self::Ransac];
+
+    const fn about(self) -> About {
+        let (name, title, finds_scale) = match self {
+            Self::Default => ("default", "ours", true),
+            Self::Paper => ("paper", "PCR-99", true),
+            Self::PaperRandom => ("paper-random", "PCR-99 (no S/O)", true),
+            Self::Ransac => ("ransac", "RANSAC", true),
+        };
+        About { name, title, finds_scale }
+    }
+
+    /// All names, for messages.
+    pub(crate) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+
+    /// The name in options and documents.
+    pub const fn name(self) -> &'static str {
+        self.about().name
+    }
+
+    /// The name in figures and tables.
+    pub const fn title(self) -> &'static str {
+        self.about().title
+    }
+
+    /// Whether it can find an unknown scale; else it must be told.
+    pub const fn finds_scale(self) -> bool {
+        self.about().finds_scale
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|method| method.name() == name);
+        found.ok_or_else(|| Error::UnknownMethod { name: name.to_owned() })
+    }
+}
+
+/// Solves one problem after the other by any method, in the same memory, on one thread.
+#[derive(Debug, Default)]
+pub struct Solvers {
+    default: pcr99::Solver,
+    paper: paper::Solver,
+    ransac: Ransac,
+}
+
+impl Solvers {
+    /// Solvers that hold no memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers `pairs` by `method`, asking `stop` now and then whether to end. What comes back is judged by the same evidence
+    /// for every method.
+    ///
+    /// # Errors
+    /// When the method cannot find an unknown scale, takes no range of scales, or has not enough memory.
+    pub fn solve(
+        &mut self,
+        method: Method,
+        pairs: &Correspondences,
+        scale: Scale,
+        threshold: Positive,
+        seed: u64,
+        stop: StopCheck<'_>,
+    ) -> Result<Registration, Error> {
+        let ask = Ask { pairs, scale, threshold, seed, stop };
+        match method {
+            Method::Ransac => ask.either(&mut self.ransac),
+            Method::Default => {
+                let params = Params::new().with_threshold(threshold.get())?.with_threads(1).with_seed(seed);
+                Ok(self.default.solve_until(pairs, scale, &params, stop)?)
+            }
+            Method::Paper | Method::PaperRandom => {
+                let mut params = paper::Params::new(threshold.get())?;
+                if method == Method::PaperRandom {
+                    params = params.with_sampling(paper::Sampling::random(seed));
+                }
+                Ok(self.paper.solve_until(pairs, scale, &params, stop)?)
+            }
+        }
+    }
+}
+
+/// What a baseline is asked.
+struct Ask<'a> {
+    pairs: &'a Correspondences,
+    scale: Scale,
+    threshold: Positive,
+    seed: u64,
+    stop: StopCheck<'a>,
+}
+
+impl Ask<'_> {
+    /// Of a method that can find the scale.
+    fn either(&self, baseline: &mut impl Baseline<Scale = EitherScale>) -> Result<Registration, Error> {
+        let told = match self.scale {
+            Scale::Known(_) => EitherScale::Known,
+            Scale::Unknown => EitherScale::Unknown,
+            Scale::Between(..) => return Err(Error::ScaleRange),
+        };
+        Ok(self.run(baseline, told))
+    }
+
+    /// Of a method that must be told the scale.
+    fn known(
+        &self,
+        method: Method,
+        baseline: &mut impl Baseline<Scale = KnownScale>,
+    ) -> Result<Registration, Error> {
+        match self.scale {
+            Scale::Known(_) => Ok(self.run(baseline, KnownScale)),
+            Scale::Unknown | Scale::Between(..) => Err(Error::ScaleNeeded { method: method.name() }),
+        }
+    }
+
+    fn run<B: Baseline>(&self, baseline: &mut B, told: B::Scale) -> Registration {
+        let start = Instant::now();
+        let prepared = Prepared::new(self.pairs, self.scale, self.threshold);
+        let found = baseline.find(&prepared.matches(), told, &mut Random::new(self.seed), self.stop);
+        let Found { model, samples, hypotheses, stopped_because } = found;
+        let judged = match model {
+            Some(model) => assess(self.pairs, &prepared.outward(self.pairs, &model), self.threshold),
+            None => Registration::nothing(self.threshold.get(), stopped_because, Counters::default()),
+        };
+        let counters = Counters { triplets: samples, hypotheses, ..Counters::default() };
+        let seconds = Seconds { total: start.elapsed().as_secs_f64(), stages: Vec::new() };
+        Registration { counters, stopped_because, seconds, ..judged }
+    }
+}

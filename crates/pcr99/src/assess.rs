@@ -1,0 +1,51 @@
+//! A transform from elsewhere: which matches follow it, and whether they would by chance.
+
+use crate::{
+    Alternative, Correspondences, Counters, Positive, Registration, Seconds, Similarity, Status, StopReason,
+    evidence::Judge,
+    kernel::{consensus::Affine, residuals::squared_residuals},
+    least_squares,
+};
+
+/// Judges a transform that was found elsewhere by the same [evidence](crate::Evidence) as our own: the inliers are the matches
+/// within `threshold` of it, the transform itself is left as it is.
+///
+/// ```
+/// use pcr99::{Correspondences, Positive, Similarity, Status, assess};
+///
+/// let source: Vec<[f64; 3]> = (0..12).map(|i| { let x = f64::from(i); [x, x * x % 7.0, x * x * x % 5.0] }).collect();
+/// let target: Vec<[f64; 3]> = source.iter().map(|p| [p[0] + 1.0, p[1], p[2]]).collect();
+/// let pairs = Correspondences::new(&source, &target)?;
+///
+/// let threshold = Positive::new("threshold", 0.01)?;
+/// let right = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0]);
+/// assert_eq!(assess(&pairs, &right, threshold).status, Status::Registered);
+/// let wrong = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [2.0, 0.5, 0.0]);
+/// assert_eq!(assess(&pairs, &wrong, threshold).status, Status::NotReliable);
+/// # Ok::<(), pcr99::Error>(())
+/// ```
+pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshold: Positive) -> Registration {
+    let model = pairs.inward(target_from_source);
+    let delta = pairs.target_length_inward(threshold);
+    let mut residuals = vec![0.0; pairs.len()];
+    squared_residuals(pairs.points(), &Affine::from(&model), &mut residuals);
+    let follows = |&i: &u32| residuals[i as usize] <= delta * delta;
+    let inliers: Vec<u32> = (0..pairs.len() as u32).filter(follows).collect();
+    let evidence = Judge::default().evidence(pairs, &model, &inliers, delta);
+    // Inliers on one line would follow it turned about that line, too.
+    let fixed = least_squares::fit(pairs.points(), &inliers, None).is_some();
+    let rmse = least_squares::rmse(pairs.points(), &inliers, &model);
+    let (inlier_count, log10_nfa) = (inliers.len(), evidence.log10_nfa);
+    Registration {
+        status: if fixed { evidence.status(inlier_count) } else { Status::NotReliable },
+        target_from_source: Some(*target_from_source),
+        inliers: inliers.into_iter().map(|i| i as usize).collect(),
+        threshold: threshold.get(),
+        inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+        evidence: Some(evidence),
+        candidates: vec![Alternative { target_from_source: *target_from_source, inlier_count, log10_nfa }],
+        stopped_because: StopReason::Exhausted,
+        counters: Counters::default(),
+        seconds: Seconds::default(),
+    }
+}
