@@ -20,7 +20,8 @@ use crate::{
         Soa,
         consensus::{Affine, squared_residual},
         log_ratio::half_log_ratios,
-        near::any_within,
+        near::{Scattered, count_scattered},
+        sums::{Spread, any_beyond, spread},
     },
 };
 
@@ -91,15 +92,9 @@ impl Background {
     /// From the targets. Far strays would make everything look close: where there are any, they are left out in a second pass.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
         let finest = finest.max(0.5 * grid_step(points));
-        let all = Moments::of(points, |_| true);
+        let all = Moments::from(&spread(&points.b), points.len());
         let first = all.background(finest);
-        let farthest_sq = points
-            .b
-            .iter()
-            .map(|column| column.iter().fold(0.0, |m: f64, x| m.max(x.abs())).powi(2))
-            .sum::<f64>();
-        let widest = first.half_axes.iter().fold(0.0, |m: f64, a| m.max(*a));
-        if farthest_sq <= 4.0 * widest * widest {
+        if !any_beyond(&points.b, 4.0 * first.extent() * first.extent()) {
             return first;
         }
         let (_, axes) = symmetric_eigen(all.covariance());
@@ -155,6 +150,12 @@ impl Moments {
         moments
     }
 
+    fn from(spread: &Spread, count: usize) -> Self {
+        let [xx, xy, xz, yy, yz, zz] = spread.products;
+        let products = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
+        Self { count: count as f64, sum: spread.sum, products }
+    }
+
     fn mean(&self) -> [f64; 3] {
         self.sum.map(|sum| sum / self.count)
     }
@@ -179,7 +180,7 @@ impl Moments {
 pub(crate) struct Judge {
     sorted: Vec<f64>,
     ones: Vec<f64>,
-    near: Near,
+    scattered: Scattered,
 }
 
 /// Up to so many inliers every one is a threshold to try; of more, a grid of thresholds.
@@ -286,52 +287,18 @@ impl Judge {
 
     /// The inliers, counting those once that are within `radius` of one already counted.
     pub(crate) fn effective_support(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
-        self.near.clear();
         let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
-        for &i in inliers.iter().step_by(step) {
-            self.near.insert_unless_near(points.target(i as usize), radius);
-            if self.near.len() == MOST_EFFECTIVE {
-                break;
-            }
-        }
-        self.near.len()
+        count_scattered(&points.b, inliers, step, radius * radius, &mut self.scattered)
     }
 }
 
-/// More are as good as any number.
-const MOST_EFFECTIVE: usize = 100;
 /// Of more inliers than this, some are left out, evenly: that never counts too many.
 const MOST_LOOKED_AT: usize = 256;
-
-/// Points far from each other.
-#[derive(Debug, Default)]
-struct Near {
-    columns: [Vec<f64>; 3],
-}
-
-impl Near {
-    fn clear(&mut self) {
-        self.columns.iter_mut().for_each(Vec::clear);
-    }
-
-    fn len(&self) -> usize {
-        self.columns[0].len()
-    }
-
-    fn insert_unless_near(&mut self, point: [f64; 3], radius: f64) {
-        if any_within(&self.columns, point, radius * radius) {
-            return;
-        }
-        for (column, value) in self.columns.iter_mut().zip(point) {
-            column.push(value);
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::{kernel::near::MOST_SCATTERED, random::Random};
 
     fn cloud(n: usize, flatten: f64, seed: u64) -> Soa {
         let mut random = Random::new(seed);
@@ -457,9 +424,9 @@ mod tests {
         let mut judge = Judge::default();
         assert_eq!(judge.effective_support(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
         assert_eq!(judge.effective_support(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
-        assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_EFFECTIVE);
+        assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
         // Every second of 300: half of the hundred copies are one, and a hundred others.
-        assert_eq!(judge.effective_support(&points, &(0..300).collect::<Vec<_>>(), 0.001), MOST_EFFECTIVE);
+        assert_eq!(judge.effective_support(&points, &(0..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
     }
 
     /// The rule of the verdict.

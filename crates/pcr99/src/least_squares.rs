@@ -9,6 +9,7 @@ use crate::{
     kernel::{
         Soa,
         consensus::{Affine, squared_residual},
+        sums::FitSums,
     },
     similarity::{rotate, rotation_of},
 };
@@ -29,27 +30,33 @@ pub fn fit_weighted(
     if inliers.len() < 3 {
         return None;
     }
-    // Sums of a, b, a·bᵀ and ‖a‖²; coordinates are centred already, so little is lost by subtracting the means afterwards.
-    let (mut a_sum, mut b_sum, mut m, mut spread, mut n) = ([0.0; 3], [0.0; 3], [[0.0; 3]; 3], 0.0, 0.0);
+    let mut sums = FitSums::default();
     for (k, &i) in inliers.iter().enumerate() {
         let (a, b, w) = (points.source(i as usize), points.target(i as usize), weight(k));
-        n += w;
+        sums.count += w;
         for row in 0..3 {
             let wa = w * a[row];
-            a_sum[row] += wa;
-            b_sum[row] += w * b[row];
-            spread += wa * a[row];
-            for column in 0..3 {
-                m[row][column] += wa * b[column];
+            sums.a[row] += wa;
+            sums.b[row] += w * b[row];
+            sums.squares += wa * a[row];
+            for (sum, b) in sums.products[row].iter_mut().zip(b) {
+                *sum += wa * b;
             }
         }
     }
-    let (a_mean, b_mean) = (a_sum.map(|x: f64| x / n), b_sum.map(|x: f64| x / n));
+    fit_sums(&sums, known_scale)
+}
+
+/// The same from the sums over the matches; `None` when they are all on a line.
+pub(crate) fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> {
+    // Coordinates are centred already, so little is lost by subtracting the means afterwards.
+    let (a_mean, b_mean) = (sums.a.map(|x| x / sums.count), sums.b.map(|x| x / sums.count));
     // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
+    let (mut m, mut spread) = (sums.products, sums.squares);
     for row in 0..3 {
-        spread -= a_sum[row] * a_mean[row];
+        spread -= sums.a[row] * a_mean[row];
         for column in 0..3 {
-            m[row][column] -= a_sum[row] * b_mean[column];
+            m[row][column] -= sums.a[row] * b_mean[column];
         }
     }
     let rotation = best_rotation(&m)?;

@@ -13,6 +13,8 @@ pub(crate) mod near;
 pub(crate) mod residuals;
 pub(crate) mod savings;
 pub(crate) mod similar_triangles;
+pub(crate) mod slices;
+pub(crate) mod sums;
 
 /// Defines `$name` as `$lanes` compiled for AVX2 where the CPU has it, else as it is.
 macro_rules! compiled_twice {

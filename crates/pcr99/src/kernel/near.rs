@@ -1,31 +1,70 @@
-//! Whether any of some points is near another.
+//! How scattered points are.
 
 use super::compiled_twice;
 
+/// Points far from each other, by axis; beyond the first `count` there are some that are near nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct Scattered {
+    columns: [[[f64; BLOCK]; MOST_SCATTERED.div_ceil(BLOCK)]; 3],
+    count: usize,
+}
+
+/// How many are looked at between two branches.
+const BLOCK: usize = 16;
+
+/// More are as good as any number.
+pub(crate) const MOST_SCATTERED: usize = 100;
+
+impl Default for Scattered {
+    fn default() -> Self {
+        Self { columns: [[[f64::INFINITY; BLOCK]; _]; 3], count: 0 }
+    }
+}
+
 compiled_twice! {
-    /// Whether any point of `columns` is within a distance of the root of `radius_sq` of `point`.
-    pub(crate) fn any_within(columns: &[Vec<f64>; 3], point: [f64; 3], radius_sq: f64) -> bool = any_within_lanes
+    /// How many of `some` points are left, up to `MOST_SCATTERED`, when each that is within the root of `radius_sq` of one before
+    /// it is left out; every `step`-th is looked at.
+    pub(crate) fn count_scattered(
+        columns: &[Vec<f64>; 3], some: &[u32], step: usize, radius_sq: f64, kept: &mut Scattered,
+    ) -> usize = count_scattered_lanes
 }
 
 #[inline(always)]
-fn any_within_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radius_sq: f64) -> bool {
-    let n = columns[0].len();
-    let [xs, ys, zs] = columns.each_ref().map(|column| &column[..n]);
-    let mut start = 0;
-    while start < n {
-        let end = (start + 32).min(n);
-        // No branch inside, so that it vectorises.
-        let mut any = 0_u64;
-        for k in start..end {
-            let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
-            any |= u64::from(dx * dx + dy * dy + dz * dz <= radius_sq);
+fn count_scattered_lanes(
+    columns: &[Vec<f64>; 3],
+    some: &[u32],
+    step: usize,
+    radius_sq: f64,
+    kept: &mut Scattered,
+) -> usize {
+    *kept = Scattered::default();
+    for &i in some.iter().step_by(step) {
+        let point @ [x, y, z] = columns.each_ref().map(|column| column[i as usize]);
+        let [xs, ys, zs] = &kept.columns;
+        let mut near = false;
+        for ((xs, ys), zs) in xs.iter().zip(ys).zip(zs).take(kept.count.div_ceil(BLOCK)) {
+            // No branch inside, so that it vectorises.
+            let mut any = 0_u64;
+            for k in 0..BLOCK {
+                let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
+                any |= u64::from(dx * dx + dy * dy + dz * dz <= radius_sq);
+            }
+            near = any != 0;
+            if near {
+                break;
+            }
         }
-        if any != 0 {
-            return true;
+        if !near {
+            for (column, value) in kept.columns.iter_mut().zip(point) {
+                column[kept.count / BLOCK][kept.count % BLOCK] = value;
+            }
+            kept.count += 1;
+            if kept.count == MOST_SCATTERED {
+                break;
+            }
         }
-        start = end;
     }
-    false
+    kept.count
 }
 
 #[cfg(test)]
@@ -35,15 +74,25 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The radius sits exactly on one point.
+        /// The radius sits exactly on a distance between two points.
         #[test]
-        fn fast_equals_reference(n in 1_usize..100, seed in any::<u64>(), pick in 0_usize..100, grow in 0.0..1.1_f64) {
+        fn fast_equals_reference(n in 1_usize..300, seed in any::<u64>(), pick in 0_usize..100, grow in 0.0..1.1_f64, step in 1_usize..3) {
             let points = test_points::random(n, seed);
-            let square = |k: usize| (0..3).map(|axis| (points.a[axis][k] - points.b[axis][0]).powi(2)).sum::<f64>();
-            let radius_sq = square(pick % n) * if grow > 1.0 { 1.0 } else { grow };
-            let plain = (0..n).any(|k| square(k) <= radius_sq);
-            prop_assert_eq!(any_within(&points.a, points.target(0), radius_sq), plain);
-            prop_assert_eq!(any_within_lanes(&points.a, points.target(0), radius_sq), plain);
+            let square = |i: u32, j: u32| {
+                let [x, y, z] = [0, 1, 2].map(|axis: usize| points.b[axis][i as usize] - points.b[axis][j as usize]);
+                x * x + y * y + z * z
+            };
+            let radius_sq = square((pick % n) as u32, 0) * if grow > 1.0 { 1.0 } else { 0.1 * grow };
+            let some: Vec<u32> = (0..n as u32).collect();
+            let mut plain: Vec<u32> = Vec::new();
+            for &i in some.iter().step_by(step) {
+                if plain.len() < MOST_SCATTERED && !plain.iter().any(|&j| square(j, i) <= radius_sq) {
+                    plain.push(i);
+                }
+            }
+            let mut kept = Scattered::default();
+            prop_assert_eq!(count_scattered(&points.b, &some, step, radius_sq, &mut kept), plain.len());
+            prop_assert_eq!(count_scattered_lanes(&points.b, &some, step, radius_sq, &mut kept), plain.len());
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     Evidence, Similarity, Status,
     evidence::{Background, Judge},
-    kernel::{Soa, consensus::Affine, edges::common, residuals::squared_residuals},
+    kernel::{Soa, consensus::Affine, edges::common, residuals::squared_residuals, sums::fit_sums_within},
     least_squares,
 };
 
@@ -15,6 +15,8 @@ pub(super) struct Candidate {
     pub(super) inliers: Vec<u32>,
     /// The same, one bit each.
     mask: Vec<u64>,
+    /// Root mean square residual of the inliers.
+    pub(super) rmse: f64,
     pub(super) evidence: Evidence,
 }
 
@@ -77,10 +79,20 @@ impl Model {
         inliers: &[u32],
         weight: impl Fn(usize) -> f64,
     ) -> Option<Similarity> {
-        let free = least_squares::fit_weighted(points, inliers, self.known_scale, &weight)?;
+        self.fit_by(|known_scale| least_squares::fit_weighted(points, inliers, known_scale, &weight))
+    }
+
+    /// Of the matches whose squared residuals are at most `δ²`.
+    fn fit_within(&self, points: &Soa, residuals: &[f64]) -> Option<Similarity> {
+        let sums = fit_sums_within(points, residuals, self.delta * self.delta);
+        self.fit_by(|known_scale| least_squares::fit_sums(&sums, known_scale))
+    }
+
+    fn fit_by(&self, fit: impl Fn(Option<f64>) -> Option<Similarity>) -> Option<Similarity> {
+        let free = fit(self.known_scale)?;
         match self.scale_range {
             Some([low, high]) if !(low..=high).contains(&free.scale()) => {
-                least_squares::fit_weighted(points, inliers, Some(free.scale().clamp(low, high)), weight)
+                fit(Some(free.scale().clamp(low, high)))
             }
             _ => Some(free),
         }
@@ -101,6 +113,8 @@ pub(super) struct Refiner {
     inlier_residuals: Vec<f64>,
 }
 
+/// More than one in so many is many.
+const MANY: usize = 5;
 /// Enough for any set that settles at all.
 const MOST_REFITS: usize = 30;
 
@@ -122,7 +136,12 @@ impl Refiner {
             if self.inliers == self.before || round == MOST_REFITS {
                 break;
             }
-            model = known.fit(points, &self.inliers, |_| 1.0)?;
+            // Where many are inliers, a pass over all is faster than one over a list.
+            let many = MANY * self.inliers.len() > points.len();
+            model = match many {
+                true => known.fit_within(points, &self.residuals)?,
+                false => known.fit(points, &self.inliers, |_| 1.0)?,
+            };
             std::mem::swap(&mut self.before, &mut self.inliers);
         }
         self.judged(points, model, known, judge)
@@ -154,6 +173,8 @@ impl Refiner {
         self.inlier_residuals.clear();
         self.inlier_residuals.extend(self.independent.iter().map(|&i| self.residuals[i as usize]));
         let delta_sq = known.delta * known.delta;
+        let sum_sq: f64 = self.inliers.iter().map(|&i| self.residuals[i as usize]).sum();
+        let rmse = (sum_sq / self.inliers.len() as f64).sqrt();
         let log10_nfa = judge.log10_nfa(&self.inlier_residuals, delta_sq, points.len(), &known.background);
         let mut mask = vec![0; points.len().div_ceil(64)];
         self.inliers.iter().for_each(|&i| mask[i as usize / 64] |= 1 << (i % 64));
@@ -164,7 +185,7 @@ impl Refiner {
             evidence.effective_inliers =
                 judge.effective_support(points, &self.inliers, known.background.patch(known.delta));
         }
-        Some(Candidate { model, inliers: self.inliers.clone(), mask, evidence })
+        Some(Candidate { model, inliers: self.inliers.clone(), mask, rmse, evidence })
     }
 
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {

@@ -10,11 +10,9 @@ use rayon::prelude::*;
 
 use super::{subset::Subset, threads::WORTH_IT};
 use crate::kernel::{
-    edges::{
-        NOWHERE, Slicing, consistent_row, count_bits, mirror, mirror_bytes, pair_supports, row_supports,
-        slice_row, slice_spans,
-    },
+    edges::{consistent_row, count_bits, mirror, pair_supports, row_supports},
     log_ratio::half_log_ratio,
+    slices::{NOWHERE, Rows, Slicing, mirror_bytes, slice_rows, slice_spans},
     squared_distances,
 };
 
@@ -24,6 +22,8 @@ const LONGEST_SPAN: u8 = 4;
 const WIDEST_TOLERANCE: f32 = 0.4;
 /// At most so many slices: each costs a row of bits per match.
 const MOST_SLICES: u8 = 40;
+/// In a small subset only what is easily seen is found, and fewer slices show it.
+const FEW_SLICES: u8 = 16;
 
 /// The graph over one subset.
 #[derive(Debug, Default)]
@@ -69,6 +69,7 @@ struct Work {
     found: Vec<(u32, u32)>,
     by_slice: Vec<(u32, u32)>,
     slice_of: Vec<u8>,
+    ends: Vec<u32>,
     supports: Vec<u32>,
 }
 
@@ -88,15 +89,16 @@ impl Edges {
             consistent_row(&subset.columns, i, tau_sq, row)
         });
         mirror(&mut self.bits[..used], self.words);
-        self.count_degrees();
+        count_bits(&self.bits[..used], self.words, &mut self.degrees[..self.n]);
     }
 
     /// The graphs for an unknown scale, whose logarithm may be bounded by `range`.
     pub(super) fn build_unknown(&mut self, subset: &Subset, tau: f64, range: Option<[f64; 2]>) {
         let slicing = slicing(subset, tau, range);
-        self.reset(subset.len(), Some(usize::from(slicing.count)));
+        let slices = usize::from(slicing.count);
+        self.reset(subset.len(), Some(slices));
         let (n, words) = (self.n, self.words);
-        let (span, used) = (64 * words, n * words * usize::from(slicing.count));
+        let (span, used) = (64 * words, n * words * slices);
         let (first, more) = (&mut self.first[..n * span], &mut self.more[..n * span]);
         let spans = |(i, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
             slice_spans(&subset.columns, i, slicing, first, more);
@@ -108,14 +110,25 @@ impl Edges {
         }
         mirror_bytes(&mut self.first[..n * span], span);
         mirror_bytes(&mut self.more[..n * span], span);
+        // Each block of 64 matches has its rows in every slice.
+        let (graph, block) = (n * words, 64 * words);
+        let no_rows = || Rows { bits: Vec::with_capacity(slices), degrees: Vec::with_capacity(slices) };
+        let mut blocks: Vec<Rows<'_>> = (0..words).map(|_| no_rows()).collect();
+        let graphs = self.bits[..used].chunks_exact_mut(graph).zip(self.degrees.chunks_exact_mut(n));
+        for (bits, degrees) in graphs {
+            let parts = bits.chunks_mut(block).zip(degrees.chunks_mut(64));
+            for (rows, (bits, degrees)) in blocks.iter_mut().zip(parts) {
+                rows.bits.push(bits);
+                rows.degrees.push(degrees);
+            }
+        }
         let (first, more) = (&self.first, &self.more);
-        for_each_part(&mut self.bits[..used], n * words, n, |slice, rows| {
-            for (i, row) in rows.chunks_exact_mut(words).enumerate() {
+        for_each_part(&mut blocks, 1, n, |block, rows| {
+            for i in 64 * block..(64 * block + 64).min(n) {
                 let span = i * span..(i + 1) * span;
-                slice_row(&first[span.clone()], &more[span], slice as u8, row);
+                slice_rows(&first[span.clone()], &more[span], i % 64, &mut rows[0]);
             }
         });
-        self.count_degrees();
     }
 
     fn reset(&mut self, n: usize, slices: Option<usize>) {
@@ -127,13 +140,6 @@ impl Edges {
         grow(&mut self.degrees, rows);
         grow(&mut self.first, spans);
         grow(&mut self.more, spans);
-    }
-
-    fn count_degrees(&mut self) {
-        let (bits, words, used) = (&self.bits, self.words, self.n * self.slices.unwrap_or(1));
-        for_each_part(&mut self.degrees[..used], self.n, self.n, |slice, degrees| {
-            count_bits(&bits[slice * degrees.len() * words..], words, degrees);
-        });
     }
 
     /// The row of match `i` in one of the graphs.
@@ -200,20 +206,15 @@ impl Edges {
             Some(slices) => {
                 self.sort_into_slices(rows, differences, slices, work);
                 let graph = self.n * self.words;
-                let mut pairs = &work.by_slice[..];
-                for (slice, &(_, end)) in work.found.iter().enumerate() {
-                    let (these, rest) = pairs.split_at(pairs.len() - (work.by_slice.len() - end as usize));
-                    pairs = rest;
-                    work.supports.clear();
-                    pair_supports(
-                        &self.bits[slice * graph..(slice + 1) * graph],
-                        self.words,
-                        these,
-                        &mut work.supports,
-                    );
-                    let supported =
-                        these.iter().zip(&work.supports).map(|(&(i, j), &support)| (i, j, support));
+                let mut start = 0;
+                for (slice, &end) in work.ends.iter().enumerate() {
+                    let pairs = &work.by_slice[start..end as usize];
+                    let supports = &mut work.supports[start..end as usize];
+                    let bits = &self.bits[slice * graph..(slice + 1) * graph];
+                    pair_supports(bits, self.words, pairs, supports);
+                    let supported = pairs.iter().zip(supports).map(|(&(i, j), support)| (i, j, *support));
                     self.keep(slice, least, supported, out);
+                    start = end as usize;
                 }
             }
         }
@@ -229,7 +230,7 @@ impl Edges {
         [from.min(n)..to.min(n), from.max(n) - n..to.max(n) - n]
     }
 
-    /// Puts the pairs into `work.by_slice`, slice after slice, and where each slice ends into `work.found`.
+    /// Puts the pairs into `work.by_slice`, slice after slice, and where each slice ends into `work.ends`.
     fn sort_into_slices(
         &self,
         rows: Range<usize>,
@@ -243,20 +244,20 @@ impl Edges {
         for i in rows.clone() {
             for columns in self.columns(i, differences) {
                 let at = i * span + columns.start..i * span + columns.end;
-                for (&first, &more) in self.first[at.clone()].iter().zip(&self.more[at]) {
-                    // The middle of its span; a pair that meets too many slices does not know its scale.
-                    let slice =
-                        if more <= LONGEST_SPAN && first != NOWHERE { first + more / 2 } else { NOWHERE };
-                    work.slice_of.push(slice);
-                    starts[usize::from(slice) + 1] += 1;
-                }
+                let from = work.slice_of.len();
+                // The middle of its span; a pair that meets too many slices does not know its scale.
+                let middle = |(&first, &more): (&u8, &u8)| {
+                    if more <= LONGEST_SPAN && first != NOWHERE { first + more / 2 } else { NOWHERE }
+                };
+                work.slice_of.extend(self.first[at.clone()].iter().zip(&self.more[at]).map(middle));
+                work.slice_of[from..].iter().for_each(|&slice| starts[usize::from(slice) + 1] += 1);
             }
         }
         for slice in 0..256 {
             starts[slice + 1] += starts[slice];
         }
-        work.by_slice.clear();
-        work.by_slice.resize(starts[slices] as usize, (0, 0));
+        grow(&mut work.by_slice, starts[slices] as usize);
+        grow(&mut work.supports, starts[slices] as usize);
         let mut slice_of = work.slice_of.iter();
         for i in rows {
             for columns in self.columns(i, differences) {
@@ -270,8 +271,8 @@ impl Edges {
             }
         }
         // Each start has moved on to the end of its slice.
-        work.found.clear();
-        work.found.extend(starts[..slices].iter().map(|&end| (0, end)));
+        work.ends.clear();
+        work.ends.extend_from_slice(&starts[..slices]);
     }
 
     /// Appends the pairs that stand out.
@@ -336,8 +337,9 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
     let tolerance = tau / at(&distances, 0.5).unwrap_or(1.0);
     let [low, high] = range.unwrap_or([low, high]);
     let [low, high] = [low - 0.2, high + 0.2];
-    let width = tolerance.clamp(0.01, 0.2).max((high - low) / f64::from(MOST_SLICES));
-    let count = ((high - low) / width).ceil().clamp(1.0, f64::from(MOST_SLICES));
+    let most = f64::from(if n <= 64 { FEW_SLICES } else { MOST_SLICES });
+    let width = tolerance.clamp(0.01, 0.2).max((high - low) / most);
+    let count = ((high - low) / width).ceil().clamp(1.0, most);
     Slicing {
         first: low as f32,
         per_unit: (1.0 / width) as f32,

@@ -1,7 +1,7 @@
 //! One level of the search: the pairs of a subset, the most contrasting first, each grown, fitted and judged.
 
 use super::{
-    Problem, Solver,
+    FIRST_SUBSET, Problem, Solver,
     candidate::{Best, Candidate},
     edges::Pair,
     params::Params,
@@ -57,7 +57,8 @@ impl Solver {
             }
             // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
             let half = size / 2;
-            let (few, many) = if known.is_some() { (1 << 16, 1 << 18) } else { (1 << 9, 1 << 15) };
+            let few = if known.is_some() && size > FIRST_SUBSET { 1 << 16 } else { 1 << 9 };
+            let many = if known.is_some() { 1 << 18 } else { 1 << 15 };
             let (mut from, mut chunk) = (1, few / size + 1);
             while from <= half {
                 if let Some(request) = stop() {

@@ -49,7 +49,6 @@ use crate::{
     Correspondences, Error, Evidence, Registration, Scale, Seconds, StopReason,
     evidence::{Background, Judge},
     kernel::Soa,
-    least_squares,
     registration::{Alternative, Clock},
     stop::{self, StopCheck},
 };
@@ -297,13 +296,12 @@ impl Solver {
             false => self.judge.effective_support(pairs.points(), &best.inliers, patch),
         };
         let evidence = Evidence { effective_inliers, ..best.evidence };
-        let rmse = least_squares::rmse(pairs.points(), &best.inliers, &best.model);
         Registration {
             status: evidence.status(best.inliers.len()),
             target_from_source: Some(pairs.outward(&best.model)),
             inliers: best.inliers.iter().map(|&i| i as usize).collect(),
             threshold,
-            inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+            inlier_rmse: Some(pairs.target_length_outward(best.rmse)),
             evidence: Some(evidence),
             candidates,
             stopped_because,

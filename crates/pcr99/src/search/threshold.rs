@@ -6,7 +6,7 @@
 //! makes sure that nothing larger was missed.
 
 use super::candidate::{Candidate, Model, Refiner};
-use crate::{evidence::Judge, kernel::Soa, least_squares};
+use crate::{evidence::Judge, kernel::Soa};
 
 /// Thresholds to try, relative to the widest half-axis of the targets, the likeliest first.
 pub(super) const LADDER: [f64; 5] = [0.06, 0.02, 0.007, 0.0025, 0.18];
@@ -29,11 +29,10 @@ pub(super) fn settle(
     let mut settled = candidate.clone();
     let mut delta = model.delta;
     for _ in 0..ROUNDS {
-        let rmse = least_squares::rmse(points, &settled.inliers, &settled.model)?;
         // A fit of few points has smaller residuals than the noise: seven parameters are spent.
         let coordinates = 3.0 * settled.inliers.len() as f64;
         let spent = coordinates / (coordinates - 7.0).max(1.0);
-        let sigma = rmse * (spent / 3.0).sqrt();
+        let sigma = settled.rmse * (spent / 3.0).sqrt();
         let next = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(most);
         let found = refiner.refine(points, settled.model, &Model { delta: next, ..*model }, judge)?;
         let done = found.inliers == settled.inliers;

@@ -1,0 +1,201 @@
+//! Sums over many points: for least squares, and for how the targets are spread.
+//!
+//! Four sums side by side, point `i` going into number `i mod 4`, added up in a fixed order at the end: that is what a vector
+//! unit does, and the result does not depend on whether there is one.
+
+use super::{Soa, compiled_twice};
+
+const LANES: usize = 4;
+type Lanes = [f64; LANES];
+
+/// Does something with four numbers of each column at a time; what is missing at the end is filled with zeros, in the first column
+/// with `$filling`. (A macro: a closure that is called in two places would be compiled without the features of its caller.)
+macro_rules! by_lanes {
+    ($n:expr, $filling:expr, [$first:ident $(, $column:ident)*], |$lanes:pat_param| $add:block) => {{
+        let whole = $n / LANES * LANES;
+        let rest = $n - whole;
+        let mut last = [[$filling; LANES] $(, { let _ = &$column; [0.0; LANES] })*];
+        for (last, column) in last.iter_mut().zip([&$first[whole..$n] $(, &$column[whole..$n])*]) {
+            last[..rest].copy_from_slice(column);
+        }
+        let ($first $(, $column)*) =
+            ($first[..whole].as_chunks::<LANES>().0 $(, $column[..whole].as_chunks::<LANES>().0)*);
+        for k in 0..whole / LANES {
+            let $lanes: [Lanes; _] = [$first[k] $(, $column[k])*];
+            $add
+        }
+        if rest > 0 {
+            let $lanes: [Lanes; _] = last;
+            $add
+        }
+    }};
+}
+
+/// What a least-squares fit needs of the matches: `Σ 1`, `Σ a`, `Σ b`, `Σ a·bᵀ` and `Σ ‖a‖²`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct FitSums {
+    pub(crate) count: f64,
+    pub(crate) a: [f64; 3],
+    pub(crate) b: [f64; 3],
+    pub(crate) products: [[f64; 3]; 3],
+    pub(crate) squares: f64,
+}
+
+compiled_twice! {
+    /// Over the matches whose squared residual is at most `delta_sq`.
+    pub(crate) fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums = fit_sums_lanes
+}
+
+#[inline(always)]
+fn fit_sums_lanes(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
+    let mut sums = [[0.0; LANES]; 17];
+    let [ax, ay, az] = &points.a;
+    let [bx, by, bz] = &points.b;
+    by_lanes!(residuals.len(), f64::INFINITY, [residuals, ax, ay, az, bx, by, bz], |[
+        rest,
+        ax,
+        ay,
+        az,
+        bx,
+        by,
+        bz,
+    ]| {
+        // Chosen, not multiplied: what is outside may be infinite.
+        let keep = |x: Lanes| each(|k| if rest[k] <= delta_sq { x[k] } else { 0.0 });
+        let (a, b) = ([keep(ax), keep(ay), keep(az)], [keep(bx), keep(by), keep(bz)]);
+        plus(&mut sums[0], keep([1.0; LANES]));
+        for row in 0..3 {
+            plus(&mut sums[1 + row], a[row]);
+            plus(&mut sums[4 + row], b[row]);
+            for column in 0..3 {
+                plus(&mut sums[7 + 3 * row + column], each(|k| a[row][k] * b[column][k]));
+            }
+        }
+        plus(&mut sums[16], each(|k| a[0][k] * a[0][k] + a[1][k] * a[1][k] + a[2][k] * a[2][k]));
+    });
+    let total = |k: usize| together(&sums[k]);
+    let vector = |k: usize| [total(k), total(k + 1), total(k + 2)];
+    FitSums {
+        count: total(0),
+        a: vector(1),
+        b: vector(4),
+        products: [vector(7), vector(10), vector(13)],
+        squares: total(16),
+    }
+}
+
+/// Sums and sums of products of the coordinates of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) sum: [f64; 3],
+    /// `Σ xx, xy, xz, yy, yz, zz`.
+    pub(crate) products: [f64; 6],
+}
+
+compiled_twice! {
+    /// Of all points of one side.
+    pub(crate) fn spread(columns: &[Vec<f64>; 3]) -> Spread = spread_lanes
+}
+
+#[inline(always)]
+fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
+    let mut sums = [[0.0; LANES]; 9];
+    let [x, y, z] = columns;
+    by_lanes!(x.len(), 0.0, [x, y, z], |[x, y, z]| {
+        let times = |a: Lanes, b: Lanes| each(|k| a[k] * b[k]);
+        let terms = [x, y, z, times(x, x), times(x, y), times(x, z), times(y, y), times(y, z), times(z, z)];
+        for k in 0..9 {
+            plus(&mut sums[k], terms[k]);
+        }
+    });
+    Spread {
+        sum: [0, 1, 2].map(|k: usize| together(&sums[k])),
+        products: [3, 4, 5, 6, 7, 8].map(|k: usize| together(&sums[k])),
+    }
+}
+
+compiled_twice! {
+    /// Whether any point is farther from the origin than the root of `limit_sq`.
+    pub(crate) fn any_beyond(columns: &[Vec<f64>; 3], limit_sq: f64) -> bool = any_beyond_lanes
+}
+
+#[inline(always)]
+fn any_beyond_lanes(columns: &[Vec<f64>; 3], limit_sq: f64) -> bool {
+    let n = columns[0].len();
+    let [xs, ys, zs] = columns.each_ref().map(|column| &column[..n]);
+    let mut any = 0_u64;
+    for i in 0..n {
+        any |= u64::from(xs[i] * xs[i] + ys[i] * ys[i] + zs[i] * zs[i] > limit_sq);
+    }
+    any != 0
+}
+
+#[inline(always)]
+fn each(value: impl Fn(usize) -> f64) -> Lanes {
+    [value(0), value(1), value(2), value(3)]
+}
+
+#[inline(always)]
+fn plus(sum: &mut Lanes, term: Lanes) {
+    *sum = each(|k| sum[k] + term[k]);
+}
+
+fn together(lanes: &Lanes) -> f64 {
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::test_points;
+    use proptest::prelude::*;
+
+    /// Point by point, in the lanes' order.
+    fn by_lanes(n: usize, term: impl Fn(usize) -> f64) -> f64 {
+        let mut lanes = [0.0; LANES];
+        (0..n).for_each(|i| lanes[i % LANES] += term(i));
+        together(&lanes)
+    }
+
+    proptest! {
+        #[test]
+        fn fit_sums_are_those_of_the_inliers(n in 1_usize..70, seed in any::<u64>(), delta_sq in 0.0..1.0_f64) {
+            let points = test_points::random(n, seed);
+            let residuals: Vec<f64> = (0..n).map(|i| points.b[0][i].abs()).collect();
+            let fast = fit_sums_within(&points, &residuals, delta_sq);
+            prop_assert_eq!(fast, fit_sums_lanes(&points, &residuals, delta_sq), "the plain compilation");
+            let sum = |term: &dyn Fn(usize) -> f64| by_lanes(n, |i| if residuals[i] <= delta_sq { term(i) } else { 0.0 });
+            prop_assert_eq!(fast.count, sum(&|_| 1.0));
+            for row in 0..3 {
+                prop_assert_eq!(fast.a[row], sum(&|i| points.a[row][i]));
+                prop_assert_eq!(fast.b[row], sum(&|i| points.b[row][i]));
+                for column in 0..3 {
+                    prop_assert_eq!(fast.products[row][column], sum(&|i| points.a[row][i] * points.b[column][i]));
+                }
+            }
+            let square = |i: usize| points.a[0][i] * points.a[0][i] + points.a[1][i] * points.a[1][i] + points.a[2][i] * points.a[2][i];
+            prop_assert_eq!(fast.squares, sum(&square));
+        }
+
+        #[test]
+        fn spread_is_of_all_points(n in 1_usize..70, seed in any::<u64>()) {
+            let points = test_points::random(n, seed);
+            let fast = spread(&points.b);
+            prop_assert_eq!(fast, spread_lanes(&points.b), "the plain compilation");
+            let size_sq = |i: usize| points.b[0][i] * points.b[0][i] + points.b[1][i] * points.b[1][i] + points.b[2][i] * points.b[2][i];
+            let largest = (0..n).map(size_sq).fold(0.0, f64::max);
+            for (limit_sq, any) in [(largest, false), (0.99 * largest, true)] {
+                prop_assert_eq!(any_beyond(&points.b, limit_sq), any);
+                prop_assert_eq!(any_beyond_lanes(&points.b, limit_sq), any, "the plain compilation");
+            }
+            let mut k = 0;
+            for row in 0..3 {
+                prop_assert_eq!(fast.sum[row], by_lanes(n, |i| points.b[row][i]));
+                for column in row..3 {
+                    prop_assert_eq!(fast.products[k], by_lanes(n, |i| points.b[row][i] * points.b[column][i]));
+                    k += 1;
+                }
+            }
+        }
+    }
+}
