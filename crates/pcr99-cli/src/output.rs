@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use pcr99::{Evidence, Registration, Similarity, Status, StopReason};
+use pcr99::{Doubt, Registration, Similarity, Status, StopReason};
 use serde_json::{Map, Value, json};
 
 /// Where a document goes: checked before any work is done for it.
@@ -119,7 +119,7 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String
     let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
     let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
     let evidence =
-        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers }));
+        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg }));
     let counters = found.counters;
     let mut seconds = Map::from_iter([("total".to_owned(), json!(found.seconds.total))]);
     seconds.extend(found.seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
@@ -162,14 +162,14 @@ pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
             format!("registered: {start}, by chance less than once in {} such problems", times(power))
         }
         (Status::NotReliable, Some(evidence)) => {
-            // The first that stands in the way.
-            let scattered = Evidence { effective_inliers: agree, ..evidence };
-            let doubt = if scattered.status(agree) != Status::Registered {
-                ", which may be chance".to_owned()
-            } else if evidence.status(agree) != Status::Registered {
-                format!(", but only {}", places(evidence.effective_inliers))
-            } else {
-                ", but they do not fix a transform".to_owned()
+            let doubt = match evidence.doubt(agree) {
+                Some(Doubt::Chance) => ", which may be chance".to_owned(),
+                Some(Doubt::FewPlaces) => format!(", but only {}", places(evidence.effective_inliers)),
+                Some(Doubt::LooseRotation) => {
+                    let degrees = evidence.rotation_deviation_deg;
+                    format!(", but leave the rotation about one axis open by {degrees:.0}° or more")
+                }
+                None => ", but they do not fix a transform".to_owned(),
             };
             format!("NOT RELIABLE: {start}{doubt}")
         }

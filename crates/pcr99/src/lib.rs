@@ -80,7 +80,7 @@ pub mod stop;
 pub use assess::assess;
 pub use correspondences::Correspondences;
 pub use error::{Error, Side};
-pub use evidence::Evidence;
+pub use evidence::{Doubt, Evidence};
 pub use params::{Positive, Scale};
 pub use registration::{Alternative, Counters, Registration, Seconds, Status, StopReason};
 pub use search::{Params, Solver, solve};

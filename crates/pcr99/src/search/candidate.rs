@@ -2,7 +2,7 @@
 
 use crate::{
     Evidence, Similarity, Status,
-    evidence::{Background, Judge},
+    evidence::{Background, Consensus, Judge, Weighed},
     kernel::{Soa, consensus::Affine, edges::common, residuals::squared_residuals, sums::fit_sums_within},
     least_squares,
 };
@@ -18,6 +18,8 @@ pub(super) struct Candidate {
     /// Root mean square residual of the inliers.
     pub(super) rmse: f64,
     pub(super) evidence: Evidence,
+    /// Whether it was worth looking at, whatever came of it: then its pairs need not be tried again.
+    pub(super) stands_out: bool,
 }
 
 impl Candidate {
@@ -109,7 +111,6 @@ pub(super) struct Refiner {
     residuals: Vec<f64>,
     inliers: Vec<u32>,
     before: Vec<u32>,
-    independent: Vec<u32>,
     inlier_residuals: Vec<f64>,
 }
 
@@ -169,23 +170,21 @@ impl Refiner {
         if self.inliers.len() < 3 {
             return None;
         }
-        Judge::independent(points, &self.inliers, &mut self.independent);
         self.inlier_residuals.clear();
-        self.inlier_residuals.extend(self.independent.iter().map(|&i| self.residuals[i as usize]));
-        let delta_sq = known.delta * known.delta;
-        let sum_sq: f64 = self.inliers.iter().map(|&i| self.residuals[i as usize]).sum();
-        let rmse = (sum_sq / self.inliers.len() as f64).sqrt();
-        let log10_nfa = judge.log10_nfa(&self.inlier_residuals, delta_sq, points.len(), &known.background);
+        self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
         let mut mask = vec![0; points.len().div_ceil(64)];
         self.inliers.iter().for_each(|&i| mask[i as usize / 64] |= 1 << (i % 64));
-        let log10_nfa = log10_nfa + if known.is_at_bound(&model) { AT_BOUND } else { 0.0 };
-        let mut evidence = Evidence { log10_nfa, effective_inliers: self.inliers.len() };
-        // How scattered they are matters only where there is something to doubt.
-        if evidence.is_significant() {
-            evidence.effective_inliers =
-                judge.effective_support(points, &self.inliers, known.background.patch(known.delta));
-        }
-        Some(Candidate { model, inliers: self.inliers.clone(), mask, rmse, evidence })
+        let consensus = Consensus {
+            points,
+            model: &model,
+            inliers: &self.inliers,
+            residuals: &self.inlier_residuals,
+            delta: known.delta,
+        };
+        let penalty = if known.is_at_bound(&model) { AT_BOUND } else { 0.0 };
+        let Weighed { evidence, stands_out } = judge.weigh(&consensus, &known.background, penalty);
+        let rmse = (self.inlier_residuals.iter().sum::<f64>() / self.inliers.len() as f64).sqrt();
+        Some(Candidate { model, inliers: self.inliers.clone(), mask, rmse, evidence, stands_out })
     }
 
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {

@@ -206,7 +206,7 @@ fn could_be_larger(pair: &Pair, best: &Candidate) -> bool {
 
 /// Whether a pair can lead to something new: a larger consensus, or one of other matches.
 fn is_of_interest(pair: &Pair, local: &Best) -> bool {
-    let explained = |c: &Candidate| c.is_significant() && c.explains(pair.i) && c.explains(pair.j);
+    let explained = |c: &Candidate| c.stands_out && c.explains(pair.i) && c.explains(pair.j);
     if local.all().iter().any(explained) {
         return false;
     }

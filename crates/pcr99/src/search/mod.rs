@@ -165,7 +165,7 @@ impl Solver {
         self.polish(&problem(delta), &mut progress);
         let threshold =
             params.threshold().map_or_else(|| pairs.target_length_outward(delta), |delta| delta.get());
-        let registration = self.outcome(pairs, background.patch(delta), threshold, progress);
+        let registration = self.outcome(pairs, delta, threshold, progress);
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
@@ -276,7 +276,7 @@ impl Solver {
     fn outcome(
         &mut self,
         pairs: &Correspondences,
-        patch: f64,
+        delta: f64,
         threshold: f64,
         progress: Progress,
     ) -> Registration {
@@ -290,12 +290,14 @@ impl Solver {
         let Some(best) = best.first() else {
             return Registration::nothing(threshold, stopped_because, counters);
         };
-        // Not computed along the way where nothing depended on it.
-        let effective_inliers = match best.is_significant() {
-            true => best.evidence.effective_inliers,
-            false => self.judge.effective_support(pairs.points(), &best.inliers, patch),
+        // Not all of it was computed along the way where nothing depended on it.
+        let evidence = match best.is_significant() {
+            true => best.evidence,
+            false => Evidence {
+                log10_nfa: best.evidence.log10_nfa,
+                ..self.judge.evidence(pairs, &best.model, &best.inliers, delta)
+            },
         };
-        let evidence = Evidence { effective_inliers, ..best.evidence };
         Registration {
             status: evidence.status(best.inliers.len()),
             target_from_source: Some(pairs.outward(&best.model)),

@@ -2,8 +2,9 @@
 //!
 //! The search needs a bound on the noise. Without one it is run on a ladder of thresholds relative to the extent of the targets, with
 //! limited effort each, until one gives a significant consensus. The consensus then tells its own noise: with `σ` the root mean
-//! square residual of a coordinate, right matches are within `5σ` but for one in sixty thousand. A last search with that threshold
-//! makes sure that nothing larger was missed.
+//! square residual of a coordinate, right matches are within `5σ` but for one in sixty thousand. If twice that threshold gives
+//! clearly more evidence, the consensus was only the best part of a noisier one, and the larger threshold is taken instead. A last
+//! search with the threshold found makes sure that nothing larger was missed.
 
 use super::candidate::{Candidate, Model, Refiner};
 use crate::{evidence::Judge, kernel::Soa};
@@ -16,8 +17,12 @@ const ROUNDS: usize = 12;
 /// Right matches are within this many standard deviations of a coordinate.
 const DEVIATIONS: f64 = 5.0;
 
-/// The candidate with the threshold that its own inliers suggest, at most `3` times the one it was found with; `None` when it falls
-/// apart on the way.
+/// Clearly more evidence is that much more.
+const CLEARLY_MORE: f64 = 1.03;
+/// How often the threshold is doubled at most.
+const DOUBLINGS: usize = 8;
+
+/// The candidate with the threshold that its own inliers suggest; `None` when it falls apart on the way.
 pub(super) fn settle(
     points: &Soa,
     candidate: &Candidate,
@@ -25,9 +30,33 @@ pub(super) fn settle(
     refiner: &mut Refiner,
     judge: &mut Judge,
 ) -> Option<(Candidate, f64)> {
-    let most = 3.0 * model.delta;
-    let mut settled = candidate.clone();
-    let mut delta = model.delta;
+    let mut settled = adapt(points, candidate.clone(), model, 3.0 * model.delta, refiner, judge)?;
+    for _ in 0..DOUBLINGS {
+        let (candidate, delta) = &settled;
+        let wider = Model { delta: 2.0 * delta, ..*model };
+        let Some(found) = refiner.refine(points, candidate.model, &wider, judge) else { break };
+        if found.evidence.log10_nfa > CLEARLY_MORE * candidate.evidence.log10_nfa.min(-1.0) {
+            break;
+        }
+        let Some(next) = adapt(points, found, &wider, 2.0 * wider.delta, refiner, judge) else { break };
+        if next.1 <= *delta {
+            break;
+        }
+        settled = next;
+    }
+    Some(settled)
+}
+
+/// Adapts the threshold to the inliers, and the inliers to the threshold, which may become as large as `most`.
+fn adapt(
+    points: &Soa,
+    candidate: Candidate,
+    model: &Model,
+    most: f64,
+    refiner: &mut Refiner,
+    judge: &mut Judge,
+) -> Option<(Candidate, f64)> {
+    let (mut settled, mut delta) = (candidate, model.delta);
     for _ in 0..ROUNDS {
         // A fit of few points has smaller residuals than the noise: seven parameters are spent.
         let coordinates = 3.0 * settled.inliers.len() as f64;

@@ -1,0 +1,264 @@
+//! How wrong matches would be spread.
+
+use crate::{
+    eigen::symmetric_eigen,
+    kernel::{
+        Soa,
+        consensus::{Affine, squared_residual},
+        near::count_near,
+        sums::{Spread, any_beyond, spread},
+    },
+};
+
+/// How wrong matches would be spread: the ellipsoid that the targets fill.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Background {
+    half_axes: [f64; 3],
+    /// Residuals below this are rounding errors of the coordinates.
+    finest: f64,
+}
+
+impl Background {
+    /// Residuals below this are rounding errors of the coordinates.
+    pub(crate) fn finest(&self) -> f64 {
+        self.finest
+    }
+
+    /// Half the lengths of the ellipsoid.
+    pub(super) fn half_axes(&self) -> [f64; 3] {
+        self.half_axes
+    }
+
+    /// `α`: the chance that a wrong match is within `e` by accident.
+    pub(crate) fn chance(&self, e: f64) -> f64 {
+        self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product()
+    }
+
+    /// Inliers within this of each other count once: `3δ`, but never so much that few places are left in all.
+    pub(crate) fn patch(&self, delta: f64) -> f64 {
+        (3.0 * delta).min(0.2 * self.extent())
+    }
+
+    /// The longest half-axis.
+    pub(crate) fn extent(&self) -> f64 {
+        self.half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
+    }
+
+    /// From the targets. Far strays would make everything look close: they are left out, the farthest first.
+    pub(crate) fn of(points: &Soa, finest: f64) -> Self {
+        let finest = finest.max(0.5 * grid_step(points));
+        let mut kept = Moments::from(&spread(&points.b), points.len());
+        let mut background = kept.background(finest);
+        if !any_beyond(&points.b, 4.0 * background.extent() * background.extent()) {
+            return background;
+        }
+        let bulk = Moments::of(points, |b| b.iter().all(|x| x.abs() <= BULK));
+        if bulk.count >= 4.0 {
+            kept = bulk;
+            background = kept.background(finest);
+        }
+        for _ in 0..MOST_TRIMS {
+            let (_, axes) = symmetric_eigen(kept.covariance());
+            let mean = kept.mean();
+            let near = |b: [f64; 3]| {
+                let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
+                (0..3).map(|axis| (along(axis) / background.half_axes[axis]).powi(2)).sum::<f64>() <= 2.0
+            };
+            let fewer = Moments::of(points, near);
+            if fewer.count < 4.0 || fewer.count >= kept.count {
+                break;
+            }
+            // Once few are left out at a time, it is the rim of the bulk.
+            let done = fewer.count > 0.98 * kept.count;
+            kept = fewer;
+            background = kept.background(finest);
+            if done {
+                break;
+            }
+        }
+        background
+    }
+
+    /// By how much more likely than under the even spread a wrong match is within `delta` of where a transform takes its source:
+    /// `[at least, at most]`, as far as `sample` sources against as many targets of other matches tell; at least 1.
+    ///
+    /// Targets are denser in some places than in others (near a scanner, on surfaces), and a transform that takes the sources there
+    /// meets many of them by chance, above all one that is free to shrink them.
+    pub(crate) fn crowding(&self, points: &Soa, model: &Affine, delta: f64, sample: usize) -> [f64; 2] {
+        let n = points.len();
+        let sample = sample.min(n);
+        let source = |k: usize| k * n / sample;
+        // Other matches wherever there are enough of them.
+        let target = |k: usize| (k * n / sample + n / (2 * sample)) % n;
+        let targets: [Vec<f64>; 3] =
+            points.b.each_ref().map(|column| (0..sample).map(|k| column[target(k)]).collect());
+        let mut hits = 0;
+        for k in 0..sample {
+            let [x, y, z] = points.source(source(k));
+            let moved = std::array::from_fn(|axis| {
+                let row = model.linear[axis];
+                row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
+            });
+            hits += count_near(&targets, moved, delta * delta);
+            // Its own target tells nothing.
+            if source(k) == target(k) && squared_residual(points, model, source(k)) <= delta * delta {
+                hits -= 1;
+            }
+        }
+        let expected = (sample * sample) as f64 * self.chance(delta);
+        let hits = f64::from(hits);
+        [
+            ((hits - 2.0 * hits.sqrt()) / expected).max(1.0),
+            ((hits + 3.0 * hits.sqrt() + 4.0) / expected).max(1.0),
+        ]
+    }
+}
+
+/// Half of the targets are within a quarter of the origin, or the farthest is within one: what is beyond this is a stray.
+const BULK: f64 = 2.0;
+/// Each leaves out less than the one before; the bound only makes the end certain.
+const MOST_TRIMS: usize = 20;
+
+/// The step of the grid that the targets lie on, 0 when they lie on none: coordinates from a grid meet by chance, others do not.
+fn grid_step(points: &Soa) -> f64 {
+    let looked_at = points.len().min(64);
+    let step = points.len() / looked_at;
+    let mut coarsest: f64 = 0.0;
+    for column in &points.b {
+        let mut values: [f64; 64] = std::array::from_fn(|k| column[k % looked_at * step]);
+        let values = &mut values[..looked_at];
+        values.sort_unstable_by(f64::total_cmp);
+        let gaps = || values.windows(2).map(|pair| pair[1] - pair[0]);
+        let equal = gaps().filter(|gap| *gap == 0.0).count();
+        if 8 * equal > looked_at {
+            let least = gaps().filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
+            coarsest = coarsest.max(if least.is_finite() { least } else { 0.0 });
+        }
+    }
+    coarsest
+}
+
+/// Count, sums and sums of products of targets.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    count: f64,
+    sum: [f64; 3],
+    products: [[f64; 3]; 3],
+}
+
+impl Moments {
+    fn of(points: &Soa, keep: impl Fn([f64; 3]) -> bool) -> Self {
+        let mut moments = Self::default();
+        for b in (0..points.len()).map(|i| points.target(i)).filter(|&b| keep(b)) {
+            moments.count += 1.0;
+            for row in 0..3 {
+                moments.sum[row] += b[row];
+                for column in row..3 {
+                    moments.products[row][column] += b[row] * b[column];
+                }
+            }
+        }
+        moments
+    }
+
+    fn from(spread: &Spread, count: usize) -> Self {
+        let [xx, xy, xz, yy, yz, zz] = spread.products;
+        let products = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
+        Self { count: count as f64, sum: spread.sum, products }
+    }
+
+    fn mean(&self) -> [f64; 3] {
+        self.sum.map(|sum| sum / self.count)
+    }
+
+    fn covariance(&self) -> [[f64; 3]; 3] {
+        let mean = self.mean();
+        let entry =
+            |row: usize, column: usize| self.products[row][column] / self.count - mean[row] * mean[column];
+        std::array::from_fn(|row| std::array::from_fn(|column| entry(row.min(column), row.max(column))))
+    }
+
+    /// In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
+    fn background(&self, finest: f64) -> Background {
+        let (variances, _) = symmetric_eigen(self.covariance());
+        let half_axes = variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest));
+        Background { half_axes, finest }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    pub(in crate::evidence) fn cloud(n: usize, flatten: f64, seed: u64) -> Soa {
+        let mut random = Random::new(seed);
+        let mut points = Soa::default();
+        while points.len() < n {
+            let p: [f64; 3] = std::array::from_fn(|_| 2.0 * random.uniform() - 1.0);
+            if p.iter().map(|x| x * x).sum::<f64>() <= 1.0 {
+                for (axis, x) in [p[0], p[1], flatten * p[2]].into_iter().enumerate() {
+                    points.a[axis].push(x);
+                    points.b[axis].push(x);
+                }
+            }
+        }
+        points
+    }
+
+    #[test]
+    fn a_ball_has_the_law_of_its_radius() {
+        let background = Background::of(&cloud(20_000, 1.0, 1), 1e-15);
+        assert!((background.extent() - 1.0).abs() < 0.02);
+        assert!((background.chance(0.1) / 1e-3 - 1.0).abs() < 0.05, "{}", background.chance(0.1));
+        assert_eq!(background.chance(5.0), 1.0);
+    }
+
+    /// Flat targets: what is within e lies in a disc.
+    #[test]
+    fn a_disc_has_the_two_dimensional_law() {
+        let background = Background::of(&cloud(20_000, 1e-4, 1), 1e-15);
+        let ratio = background.chance(0.2) / background.chance(0.1);
+        assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn strays_do_not_widen_the_background() {
+        let mut points = cloud(2000, 1.0, 1);
+        for i in 0..10 {
+            points.b[0][i] = 1000.0;
+        }
+        assert!(Background::of(&points, 1e-15).extent() < 1.2);
+        for i in 0..200 {
+            points.b[i % 3][i] = 1e4 * (1.0 + i as f64);
+        }
+        assert!(Background::of(&points, 1e-15).extent() < 1.2);
+    }
+
+    #[test]
+    fn a_grid_bounds_how_tight_a_fit_can_be() {
+        let mut points = cloud(500, 1.0, 1);
+        assert_eq!(grid_step(&points), 0.0);
+        points.b.iter_mut().for_each(|column| column.iter_mut().for_each(|x| *x = (*x / 0.1).round() * 0.1));
+        assert!((grid_step(&points) - 0.1).abs() < 1e-9);
+        assert!((Background::of(&points, 1e-15).finest() - 0.05).abs() < 1e-9);
+    }
+
+    /// Crowding is how much denser it is where the sources come to lie.
+    #[test]
+    fn a_crowd_is_seen() {
+        let points = cloud(3000, 1.0, 4);
+        let background = Background::of(&points, 1e-15);
+        let shrunk =
+            |s: f64| Affine { linear: [[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]], translation: [0.0; 3] };
+        let [least, most] = background.crowding(&points, &shrunk(1.0), 0.1, 256);
+        assert!(least < 1.1 && most > 0.9, "{least} {most}");
+        // Two thirds of the targets in a tenth of the width.
+        let mut dense = points.clone();
+        dense.b.iter_mut().for_each(|column| column[..2000].iter_mut().for_each(|x| *x *= 0.1));
+        let background = Background::of(&dense, 1e-15);
+        let [least, most] = background.crowding(&dense, &shrunk(0.05), 0.1, 256);
+        let there = 0.66 / background.chance(0.1);
+        assert!(least > 0.7 * there && most < 1.3 * there && least < most, "{least} {most} {there}");
+    }
+}

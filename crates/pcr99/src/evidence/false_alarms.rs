@@ -1,0 +1,168 @@
+//! The number of false alarms.
+
+use super::Background;
+use crate::kernel::{Soa, log_ratio::half_log_ratios};
+
+/// Computes it; keeps its buffers.
+#[derive(Debug, Default)]
+pub(super) struct FalseAlarms {
+    sorted: Vec<f64>,
+    ones: Vec<f64>,
+}
+
+/// Up to so many inliers every one is a threshold to try; of more, a grid of thresholds.
+const EACH: usize = 64;
+/// Thresholds in the grid.
+const GRID: usize = 32;
+
+impl FalseAlarms {
+    /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, all at
+    /// most `delta_sq`; `crowding` multiplies `α`.
+    pub(super) fn log10_nfa(
+        &mut self,
+        inliers_sq: &[f64],
+        delta_sq: f64,
+        n: usize,
+        background: &Background,
+        crowding: f64,
+    ) -> f64 {
+        let inliers = inliers_sq.len();
+        let finest_sq = background.finest() * background.finest();
+        let (log_axes, log_crowding) = (background.half_axes().map(libm::log), libm::log(crowding));
+        let chance = |log_residual: f64| {
+            let even = log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum::<f64>();
+            (even + log_crowding).min(0.0)
+        };
+        let thresholds = libm::log((n.max(4) - 3) as f64);
+        let log_nfa = |k: usize, choose_n: f64, log_residual: f64| {
+            thresholds + choose_n + (k.max(3) - 3) as f64 * chance(log_residual)
+        };
+        // What any three matches are worth.
+        let mut best = thresholds + libm::log(n as f64 * (n.max(2) - 1) as f64 * (n.max(3) - 2) as f64 / 6.0);
+        if inliers <= EACH {
+            self.sorted.clear();
+            self.sorted.extend(inliers_sq.iter().map(|sq| sq.max(finest_sq)));
+            self.sorted.sort_unstable_by(f64::total_cmp);
+            // ln e = ½ ln(e²/1).
+            self.ones.resize(EACH, 1.0);
+            half_log_ratios(&self.ones[..inliers], &mut self.sorted);
+            let mut choose_n = 0.0; // ln C(n, k)
+            for (k, &log_residual) in (1..).zip(&self.sorted) {
+                choose_n += libm::log((n + 1 - k) as f64 / k as f64);
+                if k >= 4 {
+                    best = best.min(log_nfa(k, choose_n, log_residual));
+                }
+            }
+        } else {
+            // Every residual taken for the next threshold above it: never more evidence than there is.
+            let mut counts = [0_usize; GRID + 1];
+            let per_step = GRID as f64 / delta_sq.sqrt();
+            for sq in inliers_sq {
+                counts[((sq.sqrt() * per_step) as usize).min(GRID - 1)] += 1;
+            }
+            let all = libm::lgamma(n as f64 + 1.0);
+            let mut k = 0;
+            for (step, count) in counts.iter().enumerate().take(GRID) {
+                k += count;
+                if k >= 4 && *count > 0 {
+                    let choose_n = all - libm::lgamma(k as f64 + 1.0) - libm::lgamma((n - k) as f64 + 1.0);
+                    let residual = ((step + 1) as f64 / per_step).max(background.finest());
+                    best = best.min(log_nfa(k, choose_n, libm::log(residual)));
+                }
+            }
+        }
+        best * std::f64::consts::LOG10_E
+    }
+}
+
+/// Of few inliers, the residuals of those that share neither end with an earlier one: a match given twice, or two that end in one
+/// point, confirm each other no more than one. (Many are judged by how scattered they are.)
+pub(super) fn independent(points: &Soa, inliers: &[u32], residuals: &[f64], keep: &mut Vec<f64>) {
+    keep.clear();
+    if inliers.len() > EACH {
+        keep.extend_from_slice(residuals);
+        return;
+    }
+    let ends = |i: u32| (points.source(i as usize), points.target(i as usize));
+    for (k, (&i, residual)) in inliers.iter().zip(residuals).enumerate() {
+        let (a, b) = ends(i);
+        let shares = |&j: &u32| {
+            let (c, d) = ends(j);
+            a == c || b == d
+        };
+        if !inliers[..k].iter().any(shares) {
+            keep.push(*residual);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::background::tests::cloud, *};
+    use crate::random::Random;
+
+    /// The formula, one `k` after the other.
+    fn log10_nfa(residuals: &[f64], n: usize, background: &Background) -> f64 {
+        let mut sorted = residuals.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let choose =
+            |n: usize, k: usize| (0..k).map(|i| (((n - i) as f64) / ((k - i) as f64)).log10()).sum::<f64>();
+        (3..=sorted.len())
+            .map(|k| {
+                let exponent = (k - 3) as f64;
+                ((n - 3) as f64).log10() + choose(n, k) + exponent * background.chance(sorted[k - 1]).log10()
+            })
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn few_inliers_are_judged_by_the_formula() {
+        let background = Background::of(&cloud(1000, 1.0, 1), 1e-15);
+        let mut random = Random::new(3);
+        for k in [3, 4, 8, 30, 64] {
+            let residuals: Vec<f64> = (0..k).map(|_| 0.05 * random.uniform()).collect();
+            let squares: Vec<f64> = residuals.iter().map(|e| e * e).collect();
+            let got = FalseAlarms::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background, 1.0);
+            assert!((got - log10_nfa(&residuals, 1000, &background)).abs() < 1e-9, "{k}: {got}");
+        }
+    }
+
+    /// Of many, a grid of thresholds: close to the formula, and never more evidence than it gives.
+    #[test]
+    fn many_inliers_are_judged_with_care() {
+        let background = Background::of(&cloud(1000, 1.0, 1), 1e-15);
+        let mut random = Random::new(3);
+        for k in [65, 200, 900] {
+            let residuals: Vec<f64> = (0..k).map(|_| 0.05 * random.uniform()).collect();
+            let squares: Vec<f64> = residuals.iter().map(|e| e * e).collect();
+            let (got, exact) = (
+                FalseAlarms::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background, 1.0),
+                log10_nfa(&residuals, 1000, &background),
+            );
+            assert!(got >= exact - 1e-6 && got < 0.95 * exact, "{k}: {got} {exact}");
+        }
+    }
+
+    #[test]
+    fn three_matches_are_never_evidence_and_numbers_are_finite() {
+        let background = Background::of(&cloud(3, 1.0, 1), 1e-15);
+        assert_eq!(FalseAlarms::default().log10_nfa(&[0.0; 3], 0.01, 3, &background, 1.0), 0.0);
+        // Exact data: as tight as the rounding of coordinates allows.
+        for n in [4, 10, 1000] {
+            let log10_nfa = FalseAlarms::default().log10_nfa(&vec![0.0; n], 0.01, n, &background, 1.0);
+            assert!(log10_nfa.is_finite() && log10_nfa < -20.0, "{n}: {log10_nfa}");
+        }
+    }
+
+    #[test]
+    fn copies_confirm_nothing() {
+        let mut points = cloud(20, 1.0, 1);
+        for axis in 0..3 {
+            points.a[axis][1] = points.a[axis][0];
+            points.b[axis][3] = points.b[axis][2];
+        }
+        let mut kept = Vec::new();
+        independent(&points, &[0, 1, 2, 3, 7], &[0.0, 0.1, 0.2, 0.3, 0.7], &mut kept);
+        assert_eq!(kept, [0.0, 0.2, 0.7]);
+    }
+}

@@ -1,0 +1,261 @@
+//! What a consensus is worth: the number of false alarms, the effective support, how firmly it holds the rotation, and the verdict.
+//!
+//! **Number of false alarms** (a-contrario; Desolneux, Moisan, Morel; Moisan, Moulon, Monasse for RANSAC). If all matches were
+//! wrong, how often would one expect some `k` of them to fit one transform within `e`, three being met by any transform?
+//! `NFA(k) = (n − 3) · C(n, k) · α(e_k)^(k − 3)`, with `e_k` the k-th smallest residual and `α(e)` the chance that a wrong match is
+//! within `e` by accident. The least over all `k` with `e_k ≤ δ` is the evidence: it prefers tight sets and picks its own threshold
+//! below `δ`. Three matches are never evidence. (With transforms through three points there is a further factor `C(k, 3)`, the choice of
+//! the three; ours is the least-squares fit, one for each set.)
+//!
+//! **α** is measured against the spread of the targets: with `a_1, a_2, a_3` the half-axes of the ellipsoid that they fill,
+//! `α(e) = Π min(1, e/a_i)`. A ball of radius `ρ` gives `(e/ρ)³`; flat targets give the two-dimensional law. Where a transform takes
+//! the sources to places that are more crowded than that, `α` is larger by as much: see `Background::crowding`.
+//!
+//! **Effective support.** On real data wrong matches are not independent: neighbouring points match the same wrong patch.
+//! Inliers that lie within `3δ` of each other count once.
+//!
+//! **Rotation.** Inliers near one line hold the rotation about it loosely, however many they are: see `steadiness`.
+
+mod background;
+mod false_alarms;
+mod steadiness;
+
+pub(crate) use self::background::Background;
+
+use self::{
+    false_alarms::{FalseAlarms, independent},
+    steadiness::rotation_deviation,
+};
+use crate::{
+    Correspondences, Similarity, Status,
+    kernel::{
+        Soa,
+        consensus::{Affine, squared_residual},
+        near::{Scattered, count_scattered},
+    },
+};
+
+/// What a consensus is worth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
+    /// Above zero it is no evidence at all.
+    pub log10_nfa: f64,
+    /// The inliers, those within `3δ` of each other counted once; counting stops at 100.
+    pub effective_inliers: usize,
+    /// Standard deviation of the rotation, in degrees, about the axis that the inliers hold least; at most 180.
+    pub rotation_deviation_deg: f64,
+}
+
+/// Why an answer cannot be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// So many matches could agree by chance.
+    Chance,
+    /// The matches that agree are neighbours of each other, which one wrong patch explains.
+    FewPlaces,
+    /// They leave the rotation about some axis open.
+    LooseRotation,
+}
+
+/// Registered needs a number of false alarms of at most this power of ten …
+const SIGNIFICANT: f64 = -1.0;
+/// … and either this many effective inliers …
+const ENOUGH_EFFECTIVE: usize = 10;
+/// … or at least four, and more than this share of the inliers: few, but scattered, and not each of them twice …
+const SCATTERED: f64 = 0.5;
+/// (three places are met by any transform) …
+const LEAST_EFFECTIVE: usize = 4;
+/// … and a rotation whose standard deviation, in degrees, is at most this.
+const FIRM_ROTATION: f64 = 2.5;
+
+impl Evidence {
+    /// Whether chance alone does not explain it.
+    pub(crate) fn is_significant(&self) -> bool {
+        self.log10_nfa <= SIGNIFICANT
+    }
+
+    /// What stands in the way of trusting a consensus of so many `inliers`: the first of chance, one patch of neighbours, and a
+    /// rotation that they do not hold.
+    pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
+        let few_but_scattered = self.effective_inliers >= LEAST_EFFECTIVE
+            && self.effective_inliers as f64 > SCATTERED * inliers as f64;
+        if !self.is_significant() {
+            Some(Doubt::Chance)
+        } else if self.effective_inliers < ENOUGH_EFFECTIVE && !few_but_scattered {
+            Some(Doubt::FewPlaces)
+        } else if self.rotation_deviation_deg > FIRM_ROTATION {
+            Some(Doubt::LooseRotation)
+        } else {
+            None
+        }
+    }
+
+    /// The verdict on a consensus of so many `inliers`: registered when there is no doubt.
+    pub fn status(&self, inliers: usize) -> Status {
+        if self.doubt(inliers).is_none() { Status::Registered } else { Status::NotReliable }
+    }
+}
+
+/// A transform and the matches that it explains, in our own units.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Consensus<'a> {
+    pub(crate) points: &'a Soa,
+    pub(crate) model: &'a Similarity,
+    pub(crate) inliers: &'a [u32],
+    /// Their squared residuals, at most `δ²`.
+    pub(crate) residuals: &'a [f64],
+    /// `δ`.
+    pub(crate) delta: f64,
+}
+
+/// What a consensus is worth in a search.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weighed {
+    pub(crate) evidence: Evidence,
+    /// Whether it is significant against an even spread of wrong matches, whatever the crowd makes of it.
+    pub(crate) stands_out: bool,
+}
+
+/// Computes evidence; keeps its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Judge {
+    false_alarms: FalseAlarms,
+    independent: Vec<f64>,
+    scattered: Scattered,
+}
+
+/// Matches that are looked at to see how crowded it is, one stage after the other as long as the verdict depends on it.
+const CROWD_SAMPLES: [usize; 2] = [64, 256];
+
+impl Judge {
+    /// What a consensus is worth, if it is worth anything: where chance explains it, the rest is left open. `penalty` is added to the
+    /// logarithm.
+    pub(crate) fn weigh(
+        &mut self,
+        consensus: &Consensus<'_>,
+        background: &Background,
+        penalty: f64,
+    ) -> Weighed {
+        let even = self.log10_nfa(consensus, background, 1.0) + penalty;
+        let stands_out = even <= SIGNIFICANT;
+        let log10_nfa =
+            if stands_out { self.in_the_crowd(consensus, background, penalty, even) } else { even };
+        let evidence =
+            Evidence { log10_nfa, effective_inliers: consensus.inliers.len(), rotation_deviation_deg: 0.0 };
+        let significant = evidence.is_significant();
+        let evidence = if significant { self.complete(evidence, consensus, background) } else { evidence };
+        Weighed { evidence, stands_out }
+    }
+
+    /// The logarithm of the number of false alarms once it is seen how crowded it is, as closely as the verdict depends on it.
+    fn in_the_crowd(
+        &mut self,
+        consensus: &Consensus<'_>,
+        background: &Background,
+        penalty: f64,
+        even: f64,
+    ) -> f64 {
+        let mut log10_nfa = even;
+        for sample in CROWD_SAMPLES {
+            let [least, most] = background.crowding(
+                consensus.points,
+                &Affine::from(consensus.model),
+                consensus.delta,
+                sample,
+            );
+            if least > 1.0 {
+                log10_nfa = self.log10_nfa(consensus, background, least) + penalty;
+            }
+            if log10_nfa > SIGNIFICANT || self.log10_nfa(consensus, background, most) + penalty <= SIGNIFICANT
+            {
+                break;
+            }
+        }
+        log10_nfa
+    }
+
+    /// The rest.
+    pub(crate) fn complete(
+        &mut self,
+        evidence: Evidence,
+        consensus: &Consensus<'_>,
+        background: &Background,
+    ) -> Evidence {
+        let radius = background.patch(consensus.delta);
+        let effective_inliers = self.effective_support(consensus.points, consensus.inliers, radius);
+        let rotation_deviation_deg = rotation_deviation(consensus).to_degrees().min(180.0);
+        Evidence { effective_inliers, rotation_deviation_deg, ..evidence }
+    }
+
+    /// All that can be said of a transform and the matches that it explains; those farther off than `delta` are left out.
+    pub(crate) fn evidence(
+        &mut self,
+        pairs: &Correspondences,
+        model: &Similarity,
+        inliers: &[u32],
+        delta: f64,
+    ) -> Evidence {
+        let points = pairs.points();
+        let affine = Affine::from(model);
+        let with_residual = |&i: &u32| (i, squared_residual(points, &affine, i as usize));
+        let (inliers, residuals): (Vec<u32>, Vec<f64>) =
+            inliers.iter().map(with_residual).filter(|(_, sq)| *sq <= delta * delta).unzip();
+        let consensus = Consensus { points, model, inliers: &inliers, residuals: &residuals, delta };
+        let background = Background::of(points, pairs.target_rounding());
+        let evidence = self.weigh(&consensus, &background, 0.0).evidence;
+        if evidence.is_significant() { evidence } else { self.complete(evidence, &consensus, &background) }
+    }
+
+    fn log10_nfa(&mut self, consensus: &Consensus<'_>, background: &Background, crowding: f64) -> f64 {
+        let Consensus { points, inliers, residuals, delta, .. } = *consensus;
+        independent(points, inliers, residuals, &mut self.independent);
+        let (inliers, n) = (&self.independent, points.len());
+        self.false_alarms.log10_nfa(inliers, delta * delta, n, background, crowding)
+    }
+
+    /// The inliers, counting those once that are within `radius` of one already counted.
+    fn effective_support(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
+        let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
+        count_scattered(&points.b, inliers, step, radius * radius, &mut self.scattered)
+    }
+}
+
+/// Of more inliers than this, some are left out, evenly: that never counts too many.
+const MOST_LOOKED_AT: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::{background::tests::cloud, *};
+    use crate::kernel::near::MOST_SCATTERED;
+
+    #[test]
+    fn neighbours_count_once() {
+        let mut points = cloud(300, 1.0, 5);
+        for axis in 0..3 {
+            let center = points.b[axis][0];
+            points.b[axis][..100].fill(center);
+        }
+        let mut judge = Judge::default();
+        assert_eq!(judge.effective_support(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
+        assert_eq!(judge.effective_support(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
+        assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
+        // Every second of 300: half of the hundred copies are one, and a hundred others.
+        assert_eq!(judge.effective_support(&points, &(0..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
+    }
+
+    /// The rule of the verdict.
+    #[test]
+    fn significant_scattered_and_firm_is_registered() {
+        let doubt = |log10_nfa, effective_inliers, inliers, rotation_deviation_deg| {
+            Evidence { log10_nfa, effective_inliers, rotation_deviation_deg }.doubt(inliers)
+        };
+        assert_eq!(doubt(-1.5, 9, 10, 1.0), None, "few, but scattered");
+        assert_eq!(doubt(-300.0, 10, 500, 1.0), None, "in ten places");
+        assert_eq!(doubt(-300.0, 9, 500, 1.0), Some(Doubt::FewPlaces), "in nine places only");
+        assert_eq!(doubt(-0.5, 10, 10, 1.0), Some(Doubt::Chance));
+        assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces), "three places");
+        assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces), "each of them twice");
+        assert_eq!(doubt(-20.0, 20, 20, 3.0), Some(Doubt::LooseRotation));
+    }
+}

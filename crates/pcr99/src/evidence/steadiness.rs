@@ -1,0 +1,112 @@
+//! How firmly the inliers hold the rotation.
+//!
+//! With noise of standard deviation `σ`, a small turn `ω` has the covariance `σ²/s² · J⁻¹`, where `J = Σ ‖a − ā‖²·I − (a − ā)(a − ā)ᵀ` is
+//! the inertia of the inliers. Its least eigenvalue belongs to the axis that they hold least: a rod its own.
+
+use super::Consensus;
+use crate::eigen::symmetric_eigen;
+
+/// Of more inliers than this, some are left out, evenly.
+const MOST_LOOKED_AT: usize = 256;
+/// Three of the rotation, three of the translation, one of the scale.
+const PARAMETERS: f64 = 7.0;
+
+/// Standard deviation of the rotation, in radians, about the axis that is held least; infinite when that is not held at all.
+pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
+    let Consensus { points, model, inliers, residuals, .. } = *consensus;
+    let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
+    let some = || inliers.iter().step_by(step).map(|&i| points.source(i as usize));
+    let (mut count, mut mean) = (0.0, [0.0; 3]);
+    for a in some() {
+        count += 1.0;
+        mean = std::array::from_fn(|axis| mean[axis] + a[axis]);
+    }
+    let mean = mean.map(|sum| sum / count);
+    let mut spread = [[0.0; 3]; 3];
+    for a in some() {
+        let off: [f64; 3] = std::array::from_fn(|axis| a[axis] - mean[axis]);
+        for row in 0..3 {
+            for column in 0..3 {
+                spread[row][column] += off[row] * off[column];
+            }
+        }
+    }
+    // The eigenvalues of J are sums of two of those of the spread: the least leaves out the largest.
+    let (mut spreads, _) = symmetric_eigen(spread);
+    spreads.sort_unstable_by(f64::total_cmp);
+    let inertia = (spreads[0].max(0.0) + spreads[1].max(0.0)) * (inliers.len() as f64 / count);
+    let freedom = (3.0 * inliers.len() as f64 - PARAMETERS).max(1.0);
+    let variance = residuals.iter().sum::<f64>() / freedom;
+    let deviation = (variance / inertia).sqrt() / model.scale();
+    if deviation.is_nan() { f64::INFINITY } else { deviation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Similarity,
+        kernel::{
+            Soa,
+            consensus::{Affine, squared_residual},
+        },
+        least_squares,
+        random::Random,
+    };
+
+    /// The deviation is the one that repeated fits have.
+    #[test]
+    fn it_is_the_deviation_of_repeated_fits() {
+        let mut random = Random::new(7);
+        let (sigma, scale) = (0.01, 2.0);
+        // A rod ten times as long as thick.
+        let source: Vec<[f64; 3]> =
+            (0..60).map(|_| [random.uniform(), 0.1 * random.uniform(), 0.1 * random.uniform()]).collect();
+        let inliers: Vec<u32> = (0..60).collect();
+        let (mut turns_sq, mut said) = (0.0, 0.0);
+        let trials = 400;
+        for _ in 0..trials {
+            let mut points = Soa::default();
+            for (axis, x) in source.iter().flat_map(|a| a.iter().enumerate()) {
+                points.a[axis].push(*x);
+                points.b[axis].push(scale * x + sigma * random.gaussian());
+            }
+            let model = least_squares::fit(&points, &inliers, None).unwrap();
+            let affine = Affine::from(&model);
+            let residuals: Vec<f64> = (0..60).map(|i| squared_residual(&points, &affine, i)).collect();
+            let consensus = Consensus {
+                points: &points,
+                model: &model,
+                inliers: &inliers,
+                residuals: &residuals,
+                delta: 1.0,
+            };
+            said += rotation_deviation(&consensus) / f64::from(trials);
+            // The turn about the rod's own axis, x.
+            turns_sq += model.rotation()[2][1].powi(2) / f64::from(trials);
+        }
+        let ratio = said / turns_sq.sqrt();
+        assert!((0.85..1.15).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn a_line_is_not_held_at_all() {
+        let mut points = Soa::default();
+        for i in 0..9 {
+            for axis in 0..3 {
+                points.a[axis].push(f64::from(i) * [1.0, 2.0, -1.0][axis]);
+                points.b[axis].push(f64::from(i) * [1.0, 2.0, -1.0][axis]);
+            }
+        }
+        let inliers: Vec<u32> = (0..9).collect();
+        let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        let consensus = Consensus {
+            points: &points,
+            model: &model,
+            inliers: &inliers,
+            residuals: &[1e-6; 9],
+            delta: 1.0,
+        };
+        assert!(rotation_deviation(&consensus).to_degrees() > 90.0);
+    }
+}
