@@ -8,6 +8,7 @@
 pub(crate) mod consensus;
 pub(crate) mod consistent_bits;
 pub(crate) mod edges;
+pub(crate) mod lengths;
 pub(crate) mod log_ratio;
 pub(crate) mod near;
 pub(crate) mod residuals;
@@ -63,7 +64,7 @@ impl Soa {
     }
 
     /// Becomes `other` in the order given, keeping its buffers.
-    pub(crate) fn assign_permuted(&mut self, other: &Self, order: &[u32]) {
+    pub fn assign_permuted(&mut self, other: &Self, order: &[u32]) {
         let columns = self.a.iter_mut().chain(&mut self.b).zip(other.a.iter().chain(&other.b));
         for (to, from) in columns {
             to.clear();
