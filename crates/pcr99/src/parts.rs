@@ -8,6 +8,7 @@ pub use crate::{
         consensus::{Affine, Coarse, count_inliers, squared_residual},
         edges::mirror_block,
         lengths::{alike_row, common_bits, common_counts, length_difference, vote},
+        near::near_bits,
         residuals::squared_residuals,
     },
     least_squares::{best_rotation, fit, fit_weighted},

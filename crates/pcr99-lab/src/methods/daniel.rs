@@ -20,7 +20,7 @@ use super::{
     graph::list_bits,
     watch::Watch,
 };
-use crate::vector::{Vector, add, times};
+use crate::vector::{add, times};
 
 /// How much the lengths of an edge may differ, in σ.
 const EDGE: f64 = 5.0;
@@ -47,7 +47,10 @@ pub(crate) struct Daniel {
     /// The matches that are length-consistent with the first one, by index and as columns.
     near: Vec<u32>,
     near_points: Soa,
+    /// The same match by match, for random access: source, then target.
+    near_rows: Vec<[f64; 6]>,
     stored: Stored,
+    tried: Tried,
     kept: Vec<u32>,
     best: Vec<u32>,
     outer: u64,
@@ -76,19 +79,6 @@ impl Stored {
         self.pairs.push(pair);
     }
 
-    /// Those whose translation is near, 64 at a time: one bit for each of the block that starts at `start`.
-    fn near_translations(&self, start: usize, translation: Vector, bound: f64) -> u64 {
-        let end = (start + 64).min(self.pairs.len());
-        let [xs, ys, zs] = self.translations.each_ref().map(|column| &column[start..end]);
-        let mut near = 0;
-        for k in 0..end - start {
-            let [x, y, z] = [xs[k] - translation[0], ys[k] - translation[1], zs[k] - translation[2]];
-            let all = (x.abs() <= bound) & (y.abs() <= bound) & (z.abs() <= bound);
-            near |= u64::from(all) << k;
-        }
-        near
-    }
-
     /// Whether number `k` has about this rotation, and comes from two other matches.
     fn agrees(&self, k: usize, rotation: &Rotation, pair: [u32; 2]) -> bool {
         let close = |(x, y): (&f64, &f64)| (x - y).abs() <= SAME_ROTATION;
@@ -98,6 +88,43 @@ impl Stored {
 
     fn model(&self, k: usize) -> Similarity {
         Similarity::new(1.0, self.rotations[k], self.translations.each_ref().map(|column| column[k]))
+    }
+}
+
+/// Ordered pairs drawn before: what they have to say has been said. Only kept where repetitions outnumber the rest, which is for few
+/// matches: there the draws of a small inlier share go on and on among them.
+#[derive(Debug, Default)]
+struct Tried {
+    bits: Vec<u64>,
+    members: usize,
+    /// How many are left.
+    left: usize,
+}
+
+impl Tried {
+    /// Nothing has been drawn of the pairs of so many members; `draws` are to come.
+    fn clear(&mut self, members: usize, draws: f64) {
+        let pairs = members * (members - 1);
+        (self.members, self.left) = (members, pairs);
+        self.bits.clear();
+        if draws >= pairs as f64 {
+            self.bits.resize((members * members).div_ceil(64), 0);
+        }
+    }
+
+    /// Whether the pair was not drawn before, as far as that is known; it is now.
+    fn is_new(&mut self, [i, j]: [usize; 2]) -> bool {
+        let at = i * self.members + j;
+        let Some(word) = self.bits.get_mut(at / 64) else { return true };
+        let is_new = *word >> (at % 64) & 1 == 0;
+        *word |= 1 << (at % 64);
+        self.left -= usize::from(is_new);
+        is_new
+    }
+
+    /// Whether there is nothing new to draw.
+    fn all(&self) -> bool {
+        self.left == 0
     }
 }
 
@@ -146,6 +173,11 @@ impl Daniel {
                 continue;
             }
             self.near_points.assign_permuted(points, &self.near);
+            self.near_rows.clear();
+            self.near_rows.extend(self.near.iter().map(|&i| {
+                let ([ax, ay, az], [bx, by, bz]) = (points.source(i as usize), points.target(i as usize));
+                [ax, ay, az, bx, by, bz]
+            }));
             let agreed = self.agreement(matches, u, least, random, watch)?;
             if let Some((count, model)) = agreed
                 && count > self.best.len().max(TOO_FEW)
@@ -179,11 +211,12 @@ impl Daniel {
         let mut limit = 2.0 * trials(FIRST_INNER_CONFIDENCE, (least / c as f64).powi(2)).round();
         let (mut most, mut best, mut draws) = (0, None, 0_u64);
         self.stored.clear();
+        self.tried.clear(c, limit);
         loop {
             watch.work(20)?;
             draws += 1;
             let [v, w] = distinct_pair(random, c);
-            if parts::length_difference(&self.near_points, v, w) <= EDGE * sigma {
+            if self.tried.is_new([v, w]) && are_alike(&self.near_rows[v], &self.near_rows[w], EDGE * sigma) {
                 let pair = [self.near[v], self.near[w]];
                 let triple = [pair[0] as usize, pair[1] as usize, u];
                 if let Some(model) = triangle_model(points, triple) {
@@ -191,7 +224,7 @@ impl Daniel {
                     watch.work(100 + self.stored.pairs.len())?;
                     for start in (0..self.stored.pairs.len()).step_by(64) {
                         let (translation, bound) = (model.translation(), SAME_TRANSLATION * sigma);
-                        let mut near = self.stored.near_translations(start, translation, bound);
+                        let mut near = parts::near_bits(&self.stored.translations, start, translation, bound);
                         while near != 0 {
                             let k = start + near.trailing_zeros() as usize;
                             near &= near - 1;
@@ -212,11 +245,22 @@ impl Daniel {
                 }
             }
             // After every draw: with no pair that passes, the published loop would have no end.
-            if draws as f64 >= limit {
+            if draws as f64 >= limit || self.tried.all() {
                 return Ok(best);
             }
         }
     }
+}
+
+/// Whether the lengths of an edge, `‖a − a'‖` and `‖b − b'‖`, differ by at most `tau`.
+fn are_alike(one: &[f64; 6], other: &[f64; 6], tau: f64) -> bool {
+    let difference = |axis: usize| one[axis] - other[axis];
+    let square = |x: f64, y: f64, z: f64| x * x + y * y + z * z;
+    let a_sq = square(difference(0), difference(1), difference(2));
+    let b_sq = square(difference(3), difference(4), difference(5));
+    // |A − B| ≤ τ·(√A + √B) ≤ τ·√(2(A + B)): most need no root to be ruled out; a little more for rounding.
+    let (sum, gap) = (a_sq + b_sq, a_sq - b_sq);
+    gap * gap <= 2.0 * tau * tau * sum * (1.0 + 1e-9) && (a_sq.sqrt() - b_sq.sqrt()).abs() <= tau
 }
 
 /// Two distinct indices below `bound`, which must be at least 2.
@@ -245,4 +289,91 @@ fn refined(matches: &Matches<'_>, best: &[u32]) -> Option<Similarity> {
     let Matches { points, sigma } = *matches;
     let model = parts::fit(points, best, Some(1.0))?;
     parts::fit(points, &inliers(points, &model, INLIER * sigma), Some(1.0)).or(Some(model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::{Method, blocks::angle_between, tests::largest_error};
+    use proptest::{array::uniform3, prelude::*};
+
+    proptest! {
+        /// As far from one as from the other, and half as far as they are apart: there is no other such rotation.
+        #[test]
+        fn midpoint_is_halfway(
+            first in uniform3(-1.0..1.0_f64), turn in uniform3(-1.0..1.0_f64), t in uniform3(-1.0..1.0_f64),
+        ) {
+            let one = Similarity::from_quaternion(1.0, [1.0, first[0], first[1], first[2]], t);
+            let turn = Similarity::from_quaternion(1.0, [1.0, turn[0], turn[1], turn[2]], [0.0; 3]);
+            let other = turn.then(&one);
+            let middle = midpoint(&one, &other);
+            let apart = |x: &Similarity, y: &Similarity| angle_between(&x.rotation(), &y.rotation());
+            let half = 0.5 * apart(&one, &other);
+            prop_assert!((apart(&one, &middle) - half).abs() < 1e-7);
+            prop_assert!((apart(&middle, &other) - half).abs() < 1e-7);
+            for axis in 0..3 {
+                let mean = 0.5 * (one.translation()[axis] + other.translation()[axis]);
+                prop_assert!((middle.translation()[axis] - mean).abs() < 1e-12);
+            }
+        }
+
+        /// The shortcut changes nothing, on the bound and far off neither.
+        #[test]
+        fn edges_are_alike_by_their_lengths(
+            one in proptest::array::uniform6(-1.0..1.0_f64), other in proptest::array::uniform6(-1.0..1.0_f64),
+            far in prop_oneof![3 => Just(1.0), 1 => Just(1e60), 1 => Just(1e200)], factor in 0.5..2.0_f64,
+        ) {
+            let other = other.map(|x| far * x);
+            let points = Soa {
+                a: std::array::from_fn(|axis| vec![one[axis], other[axis]]),
+                b: std::array::from_fn(|axis| vec![one[axis + 3], other[axis + 3]]),
+            };
+            let difference = parts::length_difference(&points, 0, 1);
+            for tau in [difference, difference * factor, 0.05] {
+                prop_assert_eq!(are_alike(&one, &other, tau), difference <= tau);
+            }
+        }
+    }
+
+    #[test]
+    fn the_middle_of_a_quarter_turn_is_an_eighth() {
+        let quarter = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0]);
+        let middle = midpoint(&Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]), &quarter);
+        let root = 0.5_f64.sqrt();
+        let expected = [[root, -root, 0.0], [root, root, 0.0], [0.0, 0.0, 1.0]];
+        let off = middle.rotation().into_iter().flatten().zip(expected.into_iter().flatten());
+        assert!(off.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max) < 1e-15);
+        assert_eq!(middle.translation(), [1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn repetitions_are_known_where_they_matter() {
+        let mut tried = Tried::default();
+        tried.clear(3, 1000.0);
+        assert!(tried.is_new([0, 1]) && tried.is_new([1, 0]) && !tried.is_new([0, 1]));
+        assert!([[0, 2], [2, 0], [1, 2]].into_iter().all(|pair| tried.is_new(pair)) && !tried.all());
+        assert!(tried.is_new([2, 1]) && tried.all());
+        tried.clear(100, 1000.0);
+        assert!(tried.is_new([0, 1]) && tried.is_new([0, 1]) && !tried.all());
+    }
+
+    #[test]
+    fn pairs_are_distinct_and_uniform() {
+        let mut random = Random::new(1);
+        let mut seen = [[0_u32; 4]; 4];
+        for _ in 0..12_000 {
+            let [i, j] = distinct_pair(&mut random, 4);
+            seen[i][j] += 1;
+        }
+        // 1000 expected each; five standard deviations are 151.
+        assert!((0..4).all(|i| (0..4).all(|j| seen[i][j].abs_diff(if i == j { 0 } else { 1000 }) < 152)));
+        assert!((0..4).all(|i| seen[i][i] == 0));
+    }
+
+    #[test]
+    fn solves_what_it_can() {
+        for ratio in [0.0, 0.5, 0.9, 0.97] {
+            assert!(largest_error(Method::Daniel, Some(2.5), ratio, 5) < 4.0, "{ratio}");
+        }
+    }
 }

@@ -161,6 +161,14 @@ mod tests {
     use crate::{Errors, OutlierCenter, Recipe, ScaleChoice, Shape};
     use pcr99::stop;
 
+    /// `n` matches on the knot at scale one (σ = 0.01), and which are right.
+    pub(crate) fn knot_problem(n: usize, ratio: f64, seed: u64) -> (Correspondences, Vec<bool>) {
+        let recipe = Recipe::default().with_shape(Shape::Knot).and_then(|r| r.with_points(n));
+        let problem =
+            recipe.and_then(|r| r.with_outlier_ratio(ratio)).unwrap().with_seed(seed).generate().unwrap();
+        (Correspondences::new(&problem.source, &problem.target).unwrap(), problem.is_inlier)
+    }
+
     /// The largest rotation error in degrees over some problems (n = 1000, σ = 0.01), 180 where nothing is found; `known_scale` is
     /// told to the method, else it is random and has to be found.
     pub(crate) fn largest_error(method: Method, known_scale: Option<f64>, ratio: f64, problems: u64) -> f64 {

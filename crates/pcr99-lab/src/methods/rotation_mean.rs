@@ -80,3 +80,73 @@ impl RotationMean {
 pub(crate) fn distance(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::blocks::angle_between;
+    use pcr99::Similarity;
+
+    /// A turn about `z`.
+    fn turn(angle: f64) -> Rotation {
+        let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+        [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]]
+    }
+
+    fn anything(random: &mut Random) -> Rotation {
+        let quaternion = std::array::from_fn(|_| random.gaussian());
+        Similarity::from_quaternion(1.0, quaternion, [0.0; 3]).rotation()
+    }
+
+    fn nearly(rotation: &Rotation, by: f64, random: &mut Random) -> Rotation {
+        let small: [f64; 3] = std::array::from_fn(|_| 0.5 * by * random.gaussian());
+        let nudge = Similarity::from_quaternion(1.0, [1.0, small[0], small[1], small[2]], [0.0; 3]);
+        Similarity::new(1.0, *rotation, [0.0; 3]).then(&nudge).rotation()
+    }
+
+    #[test]
+    fn of_one_it_is_itself() {
+        // The noise that moves the start off the sample is up to a thousandth of each element, the end is within a step of it.
+        let mean = RotationMean::default().of(&[turn(0.3)], &mut Random::new(1)).unwrap();
+        assert!(angle_between(&mean, &turn(0.3)) < 2e-3);
+    }
+
+    /// About one axis the least sum of distances is at the median.
+    #[test]
+    fn about_one_axis_it_is_the_median() {
+        let turns = [0.1, 0.2, 0.3, 0.31, 0.9].map(turn);
+        let mean = RotationMean::default().of(&turns, &mut Random::new(1)).unwrap();
+        assert!(angle_between(&mean, &turn(0.3)) < 5e-3, "{}", angle_between(&mean, &turn(0.3)));
+    }
+
+    #[test]
+    fn wrong_ones_do_not_matter() {
+        let mut random = Random::new(7);
+        for trial in 0..50 {
+            let truth = anything(&mut random);
+            let count = if trial % 2 == 0 { 20 } else { 120 };
+            let rotations: Vec<Rotation> = (0..count)
+                .map(|k| if k % 5 < 3 { nearly(&truth, 0.02, &mut random) } else { anything(&mut random) })
+                .collect();
+            let mean = RotationMean::default().of(&rotations, &mut random).unwrap();
+            let off = angle_between(&mean, &truth);
+            assert!(off < 0.05, "{count} rotations: {off}");
+            // A rotation: Rᵀ·R = 1.
+            for row in 0..3 {
+                for column in 0..3 {
+                    let product: f64 = (0..3).map(|k| mean[k][row] * mean[k][column]).sum();
+                    assert!((product - f64::from(u8::from(row == column))).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    /// Half of them turned half round: there is no nearest rotation, or some rotation, but never anything else.
+    #[test]
+    fn opposites_are_no_number_but_no_nonsense() {
+        let half = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
+        if let Some(mean) = RotationMean::default().of(&[turn(0.0), half], &mut Random::new(1)) {
+            assert!(mean.as_flattened().iter().all(|x| x.abs() <= 1.0 + 1e-12));
+        }
+    }
+}

@@ -7,6 +7,8 @@
 //!
 //! The graph takes `n²/8` bytes; more than 1 GiB (92 681 matches) is refused.
 
+use std::cmp::Reverse;
+
 use pcr99::{
     Similarity, StopReason,
     parts::{self, Affine, Soa},
@@ -62,13 +64,13 @@ struct Level {
     set: Vec<u64>,
     members: Vec<u32>,
     votes: Vec<u32>,
-    /// Votes and members, most votes first, equal ones in the order of the matches.
+    /// Votes and members, most votes first, equal ones in the order of the matches; only as many as are looked at.
     order: Vec<(u32, u32)>,
 }
 
 impl Level {
-    /// Orders the members by how many others of them they are alike to.
-    fn rank(&mut self, rows: &[u64], watch: &mut Watch<'_>) -> Result<(), StopReason> {
+    /// Orders the members by how many others of them they are alike to; only the first of so many are wanted.
+    fn rank(&mut self, rows: &[u64], one_in: usize, watch: &mut Watch<'_>) -> Result<(), StopReason> {
         list_bits(self.set.iter().copied(), &mut self.members);
         self.order.clear();
         // In parts, so that there is time for a look at the clock.
@@ -77,7 +79,13 @@ impl Level {
             parts::common_counts(rows, &self.set, part, &mut self.votes);
             self.order.extend(self.votes.iter().copied().zip(part.iter().copied()));
         }
-        self.order.sort_unstable_by_key(|&(votes, i)| (std::cmp::Reverse(votes), i));
+        let wanted = self.order.len() / one_in;
+        let most_first = |&(votes, i): &(u32, u32)| (Reverse(votes), i);
+        if wanted < self.order.len() {
+            self.order.select_nth_unstable_by_key(wanted, most_first);
+            self.order.truncate(wanted);
+        }
+        self.order.sort_unstable_by_key(most_first);
         Ok(())
     }
 
@@ -121,26 +129,26 @@ impl TriVoc {
         let (graph, [first, second, third]) = (&self.graph, &mut self.levels);
         first.set.clear();
         first.set.extend((0..n.div_ceil(64)).map(|word| u64::MAX >> (64 - (n - 64 * word).min(64))));
-        first.rank(graph.rows(), watch)?;
+        first.rank(graph.rows(), ONE_IN[0], watch)?;
 
         // Limits stay when the match of a level above changes.
         let (mut best, mut limits) = (0, FIRST_LIMITS);
-        for (k1, &(degree, u)) in (1_u32..).zip(&first.order[..n / ONE_IN[0]]) {
+        for (k1, &(degree, u)) in (1_u32..).zip(&first.order) {
             self.counted.firsts += 1;
             watch.work(100)?;
             if degree as usize + 1 > best {
                 let neighbours = graph.row(u as usize);
                 second.assign_common(neighbours, neighbours);
-                second.rank(graph.rows(), watch)?;
-                for (k2, &(shared, v)) in (1_u32..).zip(&second.order[..degree as usize / ONE_IN[1]]) {
+                second.rank(graph.rows(), ONE_IN[1], watch)?;
+                for (k2, &(shared, v)) in (1_u32..).zip(&second.order) {
                     watch.work(100)?;
                     if shared as usize + 2 > best && shared > 0 {
                         third.assign_common(neighbours, graph.row(v as usize));
-                        third.rank(graph.rows(), watch)?;
+                        third.rank(graph.rows(), ONE_IN[2], watch)?;
                         self.group_indices.clear();
                         self.group_indices.extend(third.members.iter().chain(&[u, v]));
                         self.group.assign_permuted(points, &self.group_indices);
-                        for (k3, &(_, w)) in (1_u32..).zip(&third.order[..shared as usize / ONE_IN[2]]) {
+                        for (k3, &(_, w)) in (1_u32..).zip(&third.order) {
                             watch.work(100 + 2 * self.group_indices.len())?;
                             if let Some(model) = triangle_model(points, [u, v, w].map(|i| i as usize)) {
                                 self.counted.hypotheses += 1;
@@ -189,4 +197,167 @@ fn keep(points: &Soa, some: &[u32], model: &Affine, delta_sq: f64, kept: &mut Ve
 /// How many candidates of each level to look at, when `best` of all matches agree, of which one and two are given.
 fn limits_of(best: usize, sizes: [usize; 3]) -> [f64; 3] {
     std::array::from_fn(|level| trials(CONFIDENCE, (best as f64 - level as f64) / sizes[level] as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::{
+        Method, Prepared,
+        blocks::lengths,
+        tests::{knot_problem, largest_error},
+    };
+    use pcr99::{Correspondences, Positive, Scale, stop};
+    use std::{fs, path::Path};
+
+    fn solve(pairs: &Correspondences) -> (Counted, Option<Similarity>) {
+        let prepared = Prepared::new(pairs, Scale::one(), Positive::new("threshold", 0.05).unwrap());
+        let mut method = TriVoc::default();
+        method.reserve("trivoc", pairs.len()).unwrap();
+        let found = method.find(&prepared.matches(), KnownScale, &mut Random::new(0), &stop::never);
+        (method.counted, found.model.map(|model| prepared.outward(pairs, &model)))
+    }
+
+    /// The method once more, as plain as it can be: lists instead of bits, everything sorted, all residuals one by one.
+    fn plainly(matches: &Matches<'_>) -> (Counted, Option<Similarity>) {
+        let Matches { points, sigma } = *matches;
+        let n = points.len();
+        let alike = |i: usize, j: usize| {
+            let (a, b) = lengths(points, i, j);
+            i != j && (a - b).abs() <= EDGE * sigma
+        };
+        let ranked = |some: &[usize]| {
+            let votes = |i: usize| some.iter().filter(|&&j| alike(i, j)).count();
+            let mut order: Vec<(usize, usize)> = some.iter().map(|&i| (votes(i), i)).collect();
+            order.sort_by_key(|&(votes, _)| Reverse(votes));
+            order.into_iter().map(|(_, i)| i).collect::<Vec<_>>()
+        };
+        let limit = |part: usize, whole: usize| trials(CONFIDENCE, part as f64 / whole as f64);
+        let (mut counted, mut best, [mut l1, mut l2, mut l3]) =
+            (Counted::default(), Vec::new(), FIRST_LIMITS);
+        for u in ranked(&(0..n).collect::<Vec<_>>()).into_iter().take(n / 10) {
+            counted.firsts += 1;
+            let n1: Vec<usize> = (0..n).filter(|&j| alike(u, j)).collect();
+            let mut k2 = 0.0;
+            for v in ranked(&n1).into_iter().take(n1.len() / 10) {
+                if n1.len() < best.len() {
+                    break;
+                }
+                k2 += 1.0;
+                let n2: Vec<usize> = n1.iter().copied().filter(|&j| alike(v, j)).collect();
+                let mut k3 = 0.0;
+                for w in ranked(&n2).into_iter().take(n2.len() / 5) {
+                    if n2.len() + 2 <= best.len() {
+                        break;
+                    }
+                    k3 += 1.0;
+                    counted.hypotheses += 1;
+                    let model = triangle_model(points, [u, v, w]).unwrap();
+                    let fits = |i: &usize| {
+                        parts::squared_residual(points, &Affine::from(&model), *i) <= (INLIER * sigma).powi(2)
+                    };
+                    let consensus: Vec<usize> = n2.iter().copied().chain([u, v]).filter(fits).collect();
+                    if consensus.len() > best.len() {
+                        best = consensus;
+                        l1 = limit(best.len(), n);
+                        l2 = limit(best.len().saturating_sub(1), n1.len());
+                        l3 = limit(best.len().saturating_sub(2), n2.len());
+                    }
+                    if k3 >= l3 {
+                        break;
+                    }
+                }
+                if k2 >= l2 {
+                    break;
+                }
+            }
+            if counted.firsts as f64 >= l1 {
+                break;
+            }
+        }
+        let best: Vec<u32> = best.into_iter().map(|i| i as u32).collect();
+        let model = parts::fit(points, &best, Some(1.0)).map(|model| {
+            let inliers = inliers(points, &model, INLIER * sigma);
+            counted.inliers = inliers.len();
+            parts::fit(points, &inliers, Some(1.0)).unwrap()
+        });
+        (counted, model)
+    }
+
+    #[test]
+    fn does_what_the_plain_version_does() {
+        for (n, ratio, seed) in [(100, 0.0, 1), (150, 0.5, 2), (200, 0.8, 3), (300, 0.95, 4), (300, 1.0, 5)] {
+            let (pairs, _) = knot_problem(n, ratio, seed);
+            let prepared = Prepared::new(&pairs, Scale::one(), Positive::new("threshold", 0.05).unwrap());
+            let (counted, model) = plainly(&prepared.matches());
+            let model = model.map(|model| prepared.outward(&pairs, &model));
+            assert!(counted.hypotheses > 0);
+            let (found_counted, found) = solve(&pairs);
+            assert_eq!(found_counted, counted, "{n} {ratio}");
+            assert!(largest_difference(&found, &model) < 1e-12, "{n} {ratio}");
+        }
+    }
+
+    fn largest_difference(one: &Option<Similarity>, other: &Option<Similarity>) -> f64 {
+        match (one, other) {
+            (Some(one), Some(other)) => {
+                let numbers = |model: &Similarity| model.matrix().into_iter().flatten();
+                numbers(one).zip(numbers(other)).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+            }
+            (None, None) => 0.0,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// `n s`, three lines `R`, one line `t`, then `ax ay az bx by bz is_inlier`.
+    fn problem(path: &Path) -> Correspondences {
+        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let row = |line: &str| -> Vec<f64> { line.split_whitespace().map(|x| x.parse().unwrap()).collect() };
+        let rows: Vec<Vec<f64>> = text.lines().skip(5).map(row).collect();
+        let column = |first: usize| -> Vec<[f64; 3]> {
+            rows.iter().map(|row| [row[first], row[first + 1], row[first + 2]]).collect()
+        };
+        Correspondences::new(&column(0), &column(3)).unwrap()
+    }
+
+    /// The counts of the published program, found through `PCR99_GOLDEN`: a directory with `golden.csv` and problem files.
+    #[test]
+    #[expect(clippy::print_stderr, reason = "says that it is skipped")]
+    fn published_counts() {
+        let Some(directory) = std::env::var_os("PCR99_GOLDEN") else {
+            assert!(
+                std::env::var_os("PCR99_REQUIRE_DATA").is_none_or(|v| v != "1"),
+                "PCR99_REQUIRE_DATA=1 but PCR99_GOLDEN is not set"
+            );
+            eprintln!("skipped: set PCR99_GOLDEN to the directory of the golden problems to run this test");
+            return;
+        };
+        let directory = Path::new(&directory);
+        let csv = fs::read_to_string(directory.join("golden.csv")).expect("golden.csv");
+        let mut ran = 0;
+        for line in csv.lines().filter(|line| line.starts_with("TRIVOC,")) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let path = directory.join(fields[1]);
+            if !path.exists() {
+                continue;
+            }
+            let n: Vec<f64> = fields[2..].iter().map(|field| field.parse().unwrap()).collect();
+            let rotation = [[n[4], n[5], n[6]], [n[7], n[8], n[9]], [n[10], n[11], n[12]]];
+            let expected = Similarity::new(n[3], rotation, [n[13], n[14], n[15]]);
+            let counts = Counted { firsts: n[0] as u64, hypotheses: n[1] as u64, inliers: n[2] as usize };
+            let (counted, model) = solve(&problem(&path));
+            assert_eq!(counted, counts, "{}", fields[1]);
+            let difference = largest_difference(&model, &Some(expected));
+            assert!(difference < 1e-9, "{}: {difference}", fields[1]);
+            ran += 1;
+        }
+        assert_eq!(ran, 10, "rows of TriVoC that have a problem file");
+    }
+
+    #[test]
+    fn solves_what_it_can() {
+        for ratio in [0.0, 0.5, 0.9, 0.98] {
+            assert!(largest_error(Method::TriVoc, Some(2.5), ratio, 5) < 4.0, "{ratio}");
+        }
+    }
 }

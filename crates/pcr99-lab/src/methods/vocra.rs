@@ -284,3 +284,92 @@ impl Vocra {
 fn tukey(residual_sq: f64, bound_sq: f64) -> f64 {
     if residual_sq <= bound_sq { (1.0 - residual_sq / bound_sq).powi(2) } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::{
+        Method, Prepared,
+        blocks::lengths,
+        tests::{knot_problem, largest_error},
+    };
+    use pcr99::{Positive, Scale, stop};
+
+    #[test]
+    fn tukey_falls_from_one_to_zero() {
+        assert_eq!(tukey(0.0, 4.0), 1.0);
+        assert_eq!(tukey(1.0, 4.0), 0.5625);
+        assert_eq!(tukey(4.0, 4.0), 0.0);
+        assert_eq!(tukey(4.1, 4.0), 0.0);
+        assert_eq!(tukey(f64::INFINITY, 4.0), 0.0);
+    }
+
+    fn votes(pairs: &pcr99::Correspondences) -> (Vocra, Vec<f64>, bool) {
+        let prepared = Prepared::new(pairs, Scale::one(), Positive::new("threshold", 0.05).unwrap());
+        let matches = prepared.matches();
+        let mut method = Vocra::default();
+        let enough = method.vote(&matches, &mut Random::new(3), &mut Watch::new(&stop::never)).unwrap();
+        let bound_sq = VOTE_SQ * matches.sigma * matches.sigma;
+        let weight = |i: usize, j: usize| {
+            let (a, b) = lengths(matches.points, i, j);
+            tukey((a - b).powi(2), bound_sq)
+        };
+        let n = pairs.len();
+        let sums = (0..n).map(|i| (0..n).filter(|&j| j != i).map(|j| weight(i, j)).sum()).collect();
+        (method, sums, enough)
+    }
+
+    #[test]
+    fn matches_are_in_the_order_of_their_votes() {
+        let (pairs, _) = knot_problem(300, 0.9, 1);
+        let (method, sums, enough) = votes(&pairs);
+        assert!(!enough);
+        assert!(method.order.windows(2).all(|w| sums[w[0] as usize] >= sums[w[1] as usize] - 1e-9));
+        let mut all = method.order.clone();
+        all.sort_unstable();
+        assert_eq!(all, (0..300).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn voting_ends_early_when_many_agree() {
+        let (pairs, inliers) = knot_problem(300, 0.3, 1);
+        let (method, _, enough) = votes(&pairs);
+        assert!(enough);
+        // Few have voted, but that is enough to have the right ones in front.
+        let front = method.order[..60].iter().filter(|&&i| inliers[i as usize]).count();
+        assert!(front >= 55, "{front}");
+    }
+
+    /// The bound is never too small: where a mean is near some rotations, they are counted as close to each other.
+    #[test]
+    fn rotations_near_one_mean_are_close() {
+        let mut random = Random::new(5);
+        let mut pair = Pair::default();
+        let mut drawn = Vec::new();
+        for k in 0..300 {
+            // Angles of up to 0.2 about one axis.
+            let angle = 0.2 * random.uniform();
+            let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+            let rotation = [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]];
+            drawn.push(rotation);
+            pair.push(k, rotation);
+            let near = |mean: &Rotation| {
+                let close = |r: &&Rotation| distance(r.as_flattened(), mean.as_flattened()) <= AGREE;
+                drawn.iter().filter(close).count()
+            };
+            assert!(drawn.iter().all(|mean| near(mean) <= pair.closest));
+        }
+        let plain = |r: &Rotation| {
+            let close = |s: &&Rotation| distance(r.as_flattened(), s.as_flattened()) <= 2.0 * AGREE;
+            drawn.iter().filter(close).count()
+        };
+        assert_eq!(pair.close, drawn.iter().map(plain).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn solves_what_it_can() {
+        for ratio in [0.0, 0.5, 0.9, 0.97] {
+            assert!(largest_error(Method::Vocra, Some(2.5), ratio, 5) < 4.0, "{ratio}");
+        }
+    }
+}

@@ -180,3 +180,38 @@ fn vote(points: &Soa, bound: f64, votes: &mut Vec<f64>, watch: &mut Watch<'_>) -
 fn ordered(vote: f64) -> u64 {
     vote.to_bits()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::{Method, blocks::lengths, tests::largest_error};
+    use pcr99::stop;
+
+    #[test]
+    fn votes_are_sums_of_weights() {
+        let mut random = Random::new(4);
+        let mut columns = || std::array::from_fn(|_| (0..80).map(|_| random.uniform()).collect());
+        let points = Soa { a: columns(), b: columns() };
+        let (bound, mut votes) = (0.3, vec![5.0]);
+        vote(&points, bound, &mut votes, &mut Watch::new(&stop::never)).unwrap();
+        assert_eq!(votes.len(), 80);
+        for (i, vote) in votes.iter().enumerate() {
+            let weight = |j: usize| {
+                let (a, b) = lengths(&points, i, j);
+                let r = (a - b).abs();
+                if r <= bound { (1.0 - r * r / (bound * bound)).powi(2) } else { 0.0 }
+            };
+            let expected: f64 = (0..80).filter(|&j| j != i).map(weight).sum();
+            assert!((vote - expected).abs() < 1e-12, "{vote} {expected}");
+        }
+        // Larger votes are larger numbers.
+        assert!(ordered(0.0) < ordered(1e-300) && ordered(0.5) < ordered(2.0));
+    }
+
+    #[test]
+    fn solves_what_it_can() {
+        for ratio in [0.0, 0.5, 0.9, 0.98] {
+            assert!(largest_error(Method::Vodrac, Some(2.5), ratio, 5) < 4.0, "{ratio}");
+        }
+    }
+}

@@ -18,6 +18,7 @@ fn difference(a: [f64; 3], b: [f64; 3], a_other: [f64; 3], b_other: [f64; 3]) ->
 }
 
 /// `r` of matches `i` and `j`, by the same operations as the loops.
+#[inline]
 pub fn length_difference(points: &Soa, i: usize, j: usize) -> f64 {
     difference(points.source(i), points.target(i), points.source(j), points.target(j))
 }
