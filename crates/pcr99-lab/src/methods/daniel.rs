@@ -221,25 +221,9 @@ impl Daniel {
                 let triple = [pair[0] as usize, pair[1] as usize, u];
                 if let Some(model) = triangle_model(points, triple) {
                     self.hypotheses += 1;
-                    watch.work(100 + self.stored.pairs.len())?;
-                    for start in (0..self.stored.pairs.len()).step_by(64) {
-                        let (translation, bound) = (model.translation(), SAME_TRANSLATION * sigma);
-                        let mut near = parts::near_bits(&self.stored.translations, start, translation, bound);
-                        while near != 0 {
-                            let k = start + near.trailing_zeros() as usize;
-                            near &= near - 1;
-                            if self.stored.agrees(k, &model.rotation(), pair) {
-                                watch.work(2 * c)?;
-                                let middle = midpoint(&self.stored.model(k), &model);
-                                let delta_sq = (INLIER * sigma).powi(2);
-                                let count =
-                                    parts::count_inliers(&self.near_points, &Affine::from(&middle), delta_sq);
-                                if count > most {
-                                    (most, best) = (count, Some((count, middle)));
-                                    limit = trials(CONFIDENCE, (count as f64 / c as f64).powi(2));
-                                }
-                            }
-                        }
+                    if let Some((count, middle)) = self.compare(&model, pair, most, sigma, watch)? {
+                        (most, best) = (count, Some((count, middle)));
+                        limit = trials(CONFIDENCE, (count as f64 / c as f64).powi(2));
                     }
                     self.stored.push(&model, pair);
                 }
@@ -249,6 +233,39 @@ impl Daniel {
                 return Ok(best);
             }
         }
+    }
+
+    /// Compares a transform with all stored ones. The middle between it and one it agrees with that most matches follow, and how
+    /// many, if they are more than `most`.
+    fn compare(
+        &self,
+        model: &Similarity,
+        pair: [u32; 2],
+        mut most: usize,
+        sigma: f64,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<(usize, Similarity)>, StopReason> {
+        let (rotation, translation) = (model.rotation(), model.translation());
+        let mut best = None;
+        watch.work(100 + self.stored.pairs.len())?;
+        for start in (0..self.stored.pairs.len()).step_by(64) {
+            let bound = SAME_TRANSLATION * sigma;
+            let mut near = parts::near_bits(&self.stored.translations, start, translation, bound);
+            while near != 0 {
+                let k = start + near.trailing_zeros() as usize;
+                near &= near - 1;
+                if self.stored.agrees(k, &rotation, pair) {
+                    watch.work(2 * self.near.len())?;
+                    let middle = midpoint(&self.stored.model(k), model);
+                    let delta_sq = (INLIER * sigma).powi(2);
+                    let count = parts::count_inliers(&self.near_points, &Affine::from(&middle), delta_sq);
+                    if count > most {
+                        (most, best) = (count, Some((count, middle)));
+                    }
+                }
+            }
+        }
+        Ok(best)
     }
 }
 

@@ -7,8 +7,8 @@
 //! |---|---|---|---|
 //! | DANIEL | `daniel` | known | Sun 2022 |
 //! | TriVoC | `trivoc` | known | Sun, Deng 2022 |
-//! | VODRAC | `vodrac` | known | Hu, Sun 2023 |
-//! | VOCRA | `vocra` | known | Sun, Deng 2022 |
+//! | VODRAC | `vodrac` | known | J. King Saud Univ. 2023 |
+//! | VOCRA | `vocra` | known | Sun 2022 |
 //! | RANSAC | `ransac` | known, unknown | Fischler, Bolles 1981 |
 
 /// What the methods have in common: minimal solver, adaptive trial counts, angles.

@@ -44,18 +44,35 @@ pub(crate) struct TriVoc {
     group_indices: Vec<u32>,
     /// The largest consensus.
     consensus: Vec<u32>,
-    counted: Counted,
-}
-
-/// What there was to do.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-struct Counted {
-    /// Matches of the first level, those skipped included.
+    largest: Largest,
+    /// Matches of the first level looked at, those skipped included.
     firsts: u64,
     /// Transforms of three matches.
     hypotheses: u64,
     /// Inliers of the transform that the largest consensus gives, before they make the final one.
     inliers: usize,
+}
+
+/// How large the largest consensus is, and how many candidates of each level it leaves to be looked at. That stays when the match
+/// of a level above changes.
+#[derive(Debug, Clone, Copy)]
+struct Largest {
+    size: usize,
+    limits: [f64; 3],
+}
+
+impl Default for Largest {
+    fn default() -> Self {
+        Self { size: 0, limits: FIRST_LIMITS }
+    }
+}
+
+impl Largest {
+    /// So many agree, out of all matches and of the candidates of the levels; of these one and two are given.
+    fn new(size: usize, candidates: [usize; 3]) -> Self {
+        let share = |level: usize| (size as f64 - level as f64) / candidates[level] as f64;
+        Self { size, limits: [0, 1, 2].map(|level| trials(CONFIDENCE, share(level))) }
+    }
 }
 
 /// Candidates in the order of their votes.
@@ -111,11 +128,10 @@ impl Baseline for TriVoc {
         stop: StopCheck<'_>,
     ) -> Found {
         self.consensus.clear();
-        self.counted = Counted::default();
+        (self.firsts, self.hypotheses, self.inliers) = (0, 0, 0);
         let (Ok(stopped_because) | Err(stopped_because)) = self.search(matches, &mut Watch::new(stop));
         let model = self.refined(matches);
-        let Counted { firsts, hypotheses, .. } = self.counted;
-        Found { model, samples: firsts, hypotheses, stopped_because }
+        Found { model, samples: self.firsts, hypotheses: self.hypotheses, stopped_because }
     }
 }
 
@@ -123,58 +139,89 @@ impl TriVoc {
     /// Looks for the largest consensus; the reason to end is an error when it comes from outside.
     fn search(&mut self, matches: &Matches<'_>, watch: &mut Watch<'_>) -> Result<StopReason, StopReason> {
         let Matches { points, sigma } = *matches;
-        let (n, delta_sq) = (points.len(), (INLIER * sigma).powi(2));
+        let n = points.len();
         self.graph.clear(n, EDGE * sigma);
         self.graph.fill(points, watch)?;
-        let (graph, [first, second, third]) = (&self.graph, &mut self.levels);
+        let first = &mut self.levels[0];
         first.set.clear();
         first.set.extend((0..n.div_ceil(64)).map(|word| u64::MAX >> (64 - (n - 64 * word).min(64))));
-        first.rank(graph.rows(), ONE_IN[0], watch)?;
+        first.rank(self.graph.rows(), ONE_IN[0], watch)?;
 
-        // Limits stay when the match of a level above changes.
-        let (mut best, mut limits) = (0, FIRST_LIMITS);
-        for (k1, &(degree, u)) in (1_u32..).zip(&first.order) {
-            self.counted.firsts += 1;
+        self.largest = Largest::default();
+        for k1 in 0..self.levels[0].order.len() {
             watch.work(100)?;
-            if degree as usize + 1 > best {
-                let neighbours = graph.row(u as usize);
-                second.assign_common(neighbours, neighbours);
-                second.rank(graph.rows(), ONE_IN[1], watch)?;
-                for (k2, &(shared, v)) in (1_u32..).zip(&second.order) {
-                    watch.work(100)?;
-                    if shared as usize + 2 > best && shared > 0 {
-                        third.assign_common(neighbours, graph.row(v as usize));
-                        third.rank(graph.rows(), ONE_IN[2], watch)?;
-                        self.group_indices.clear();
-                        self.group_indices.extend(third.members.iter().chain(&[u, v]));
-                        self.group.assign_permuted(points, &self.group_indices);
-                        for (k3, &(_, w)) in (1_u32..).zip(&third.order) {
-                            watch.work(100 + 2 * self.group_indices.len())?;
-                            if let Some(model) = triangle_model(points, [u, v, w].map(|i| i as usize)) {
-                                self.counted.hypotheses += 1;
-                                let affine = Affine::from(&model);
-                                let count = parts::count_inliers(&self.group, &affine, delta_sq);
-                                if count > best {
-                                    best = count;
-                                    keep(points, &self.group_indices, &affine, delta_sq, &mut self.consensus);
-                                    limits = limits_of(best, [n, degree as usize, shared as usize]);
-                                }
-                            }
-                            if f64::from(k3) >= limits[2] {
-                                break;
-                            }
-                        }
-                    }
-                    if f64::from(k2) >= limits[1] {
-                        break;
-                    }
-                }
-            }
-            if f64::from(k1) >= limits[0] {
+            self.firsts += 1;
+            self.second_level(matches, k1, watch)?;
+            if (k1 + 1) as f64 >= self.largest.limits[0] {
                 return Ok(StopReason::Confident);
             }
         }
         Ok(StopReason::Exhausted)
+    }
+
+    /// Goes through the neighbours of a match of the first level.
+    fn second_level(
+        &mut self,
+        matches: &Matches<'_>,
+        k1: usize,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), StopReason> {
+        let [first, second, _] = &mut self.levels;
+        let (degree, u) = first.order[k1];
+        if (degree as usize) < self.largest.size {
+            return Ok(());
+        }
+        let neighbours = self.graph.row(u as usize);
+        second.assign_common(neighbours, neighbours);
+        second.rank(self.graph.rows(), ONE_IN[1], watch)?;
+        for k2 in 0..self.levels[1].order.len() {
+            watch.work(100)?;
+            self.third_level(matches, [k1, k2], watch)?;
+            if (k2 + 1) as f64 >= self.largest.limits[1] {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through the common neighbours of two matches, of the first and second level.
+    fn third_level(
+        &mut self,
+        matches: &Matches<'_>,
+        [k1, k2]: [usize; 2],
+        watch: &mut Watch<'_>,
+    ) -> Result<(), StopReason> {
+        let Matches { points, sigma } = *matches;
+        let [first, second, third] = &mut self.levels;
+        let ((degree, u), (shared, v)) = (first.order[k1], second.order[k2]);
+        if shared as usize + 2 <= self.largest.size || shared == 0 {
+            return Ok(());
+        }
+        third.assign_common(self.graph.row(u as usize), self.graph.row(v as usize));
+        third.rank(self.graph.rows(), ONE_IN[2], watch)?;
+        self.group_indices.clear();
+        self.group_indices.extend(third.members.iter().chain(&[u, v]));
+        self.group.assign_permuted(points, &self.group_indices);
+        let sizes = [points.len(), degree as usize, shared as usize];
+        let delta_sq = (INLIER * sigma).powi(2);
+        for (k3, &(_, w)) in third.order.iter().enumerate() {
+            watch.work(100 + 2 * self.group_indices.len())?;
+            if let Some(model) = triangle_model(points, [u, v, w].map(|i| i as usize)) {
+                self.hypotheses += 1;
+                let affine = Affine::from(&model);
+                let count = parts::count_inliers(&self.group, &affine, delta_sq);
+                if count > self.largest.size {
+                    self.largest = Largest::new(count, sizes);
+                    let fits = |&&i: &&u32| parts::squared_residual(points, &affine, i as usize) <= delta_sq;
+                    self.consensus.clear();
+                    self.consensus.extend(self.group_indices.iter().filter(fits));
+                }
+            }
+            if (k3 + 1) as f64 >= self.largest.limits[2] {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Least squares over the consensus, and again over the inliers of that.
@@ -182,21 +229,9 @@ impl TriVoc {
         let Matches { points, sigma } = *matches;
         let model = parts::fit(points, &self.consensus, Some(1.0))?;
         let inliers = inliers(points, &model, INLIER * sigma);
-        self.counted.inliers = inliers.len();
+        self.inliers = inliers.len();
         parts::fit(points, &inliers, Some(1.0)).or(Some(model))
     }
-}
-
-/// Those of `some` that a transform explains.
-fn keep(points: &Soa, some: &[u32], model: &Affine, delta_sq: f64, kept: &mut Vec<u32>) {
-    kept.clear();
-    let explained = |&&i: &&u32| parts::squared_residual(points, model, i as usize) <= delta_sq;
-    kept.extend(some.iter().filter(explained));
-}
-
-/// How many candidates of each level to look at, when `best` of all matches agree, of which one and two are given.
-fn limits_of(best: usize, sizes: [usize; 3]) -> [f64; 3] {
-    std::array::from_fn(|level| trials(CONFIDENCE, (best as f64 - level as f64) / sizes[level] as f64))
 }
 
 #[cfg(test)]
@@ -210,12 +245,20 @@ mod tests {
     use pcr99::{Correspondences, Positive, Scale, stop};
     use std::{fs, path::Path};
 
+    #[derive(Debug, Default, PartialEq)]
+    struct Counted {
+        firsts: u64,
+        hypotheses: u64,
+        inliers: usize,
+    }
+
     fn solve(pairs: &Correspondences) -> (Counted, Option<Similarity>) {
         let prepared = Prepared::new(pairs, Scale::one(), Positive::new("threshold", 0.05).unwrap());
         let mut method = TriVoc::default();
         method.reserve("trivoc", pairs.len()).unwrap();
         let found = method.find(&prepared.matches(), KnownScale, &mut Random::new(0), &stop::never);
-        (method.counted, found.model.map(|model| prepared.outward(pairs, &model)))
+        let TriVoc { firsts, hypotheses, inliers, .. } = method;
+        (Counted { firsts, hypotheses, inliers }, found.model.map(|model| prepared.outward(pairs, &model)))
     }
 
     /// The method once more, as plain as it can be: lists instead of bits, everything sorted, all residuals one by one.
