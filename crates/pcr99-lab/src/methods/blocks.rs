@@ -3,6 +3,7 @@
 use pcr99::{
     Similarity,
     parts::{Affine, Soa, squared_residual},
+    random::Random,
 };
 
 use crate::vector::{Vector, add, cross, dot, norm, subtract, times};
@@ -52,6 +53,13 @@ pub(crate) fn triangle_model(points: &Soa, triple: [usize; 3]) -> Option<Similar
     let mean = |[u, v, w]: [Vector; 3]| times(1.0 / 3.0, add(add(u, v), w));
     let (p, q) = (mean(triple.map(|i| points.source(i))), mean(triple.map(|i| points.target(i))));
     Some(Similarity::new(1.0, rotation, subtract(q, rotate(&rotation, p))))
+}
+
+/// Two distinct indices below `bound`, which must be at least 2.
+pub(crate) fn distinct_pair(random: &mut Random, bound: usize) -> [usize; 2] {
+    let i = random.below(bound);
+    let j = random.below(bound - 1);
+    [i, j + usize::from(j >= i)]
 }
 
 /// The angle between two rotations in radians: `acos((tr(R₁ᵀR₂) − 1)/2)`.

@@ -16,7 +16,7 @@ use pcr99::{
 
 use super::{
     Baseline, Found, KnownScale, Matches,
-    blocks::{Rotation, inliers, trials, triangle_model},
+    blocks::{Rotation, distinct_pair, inliers, trials, triangle_model},
     graph::list_bits,
     watch::Watch,
 };
@@ -278,13 +278,6 @@ fn are_alike(one: &[f64; 6], other: &[f64; 6], tau: f64) -> bool {
     // |A − B| ≤ τ·(√A + √B) ≤ τ·√(2(A + B)): most need no root to be ruled out; a little more for rounding.
     let (sum, gap) = (a_sq + b_sq, a_sq - b_sq);
     gap * gap <= 2.0 * tau * tau * sum * (1.0 + 1e-9) && (a_sq.sqrt() - b_sq.sqrt()).abs() <= tau
-}
-
-/// Two distinct indices below `bound`, which must be at least 2.
-pub(crate) fn distinct_pair(random: &mut Random, bound: usize) -> [usize; 2] {
-    let i = random.below(bound);
-    let j = random.below(bound - 1);
-    [i, j + usize::from(j >= i)]
 }
 
 /// Halfway between two transforms at scale one: `R₁·exp(½·log(R₁ᵀR₂))`, and the mean of the translations. The rotations must be less

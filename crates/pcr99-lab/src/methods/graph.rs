@@ -1,6 +1,6 @@
 //! Which matches may be right together at a scale of one: one bit for each pair, set where the lengths of its two sides are alike.
 //!
-//! The table takes `n²/8` bytes: 125 kB for 1000 matches, 12.5 MB for 10 000, 1 GiB for 92 681. Larger ones are refused.
+//! The table takes `n²/8` bytes: 125 kB for 1000 matches, 12.5 MB for 10 000, 1 GiB for 92 672. Larger ones are refused.
 
 use pcr99::{
     StopReason,
@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn too_large_a_graph_is_refused() {
         let mut graph = LengthGraph::default();
-        graph.reserve("trivoc", 1000).unwrap();
+        graph.reserve("trivoc", 92_672).unwrap();
+        assert!(graph.reserve("trivoc", 92_673).is_err());
         let message = graph.reserve("trivoc", 100_000).unwrap_err().to_string();
         assert!(message.contains("trivoc") && message.contains("1193 MiB"), "{message}");
         assert!(graph.reserve("trivoc", usize::MAX).is_err());

@@ -5,7 +5,7 @@
 //! its neighbours the one with most neighbours there; and once more for the third. Each level ends when a larger consensus would
 //! have been met with 99 % probability, had the order been random.
 //!
-//! The graph takes `n²/8` bytes; more than 1 GiB (92 681 matches) is refused.
+//! The graph takes `n²/8` bytes; more than 1 GiB (92 672 matches) is refused.
 
 use std::cmp::Reverse;
 

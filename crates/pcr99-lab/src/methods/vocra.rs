@@ -6,7 +6,7 @@
 //! that agree are polished by graduated non-convexity.
 //!
 //! Which matches are consistent is kept from the first time on that it is asked for, one bit a pair: up to `n²/8` bytes; more
-//! than 1 GiB (92 681 matches) is refused.
+//! than 1 GiB (92 672 matches) is refused.
 
 use std::cmp::Reverse;
 

@@ -5,7 +5,7 @@
 //! votes make the third of a triple in turn. It stops when a better pair would have been drawn with 99 % probability.
 //!
 //! Which matches are consistent is kept from the first time on that it is asked for, one bit a pair: up to `n²/8` bytes; more
-//! than 1 GiB (92 681 matches) is refused. Weights are computed when there is voting, which is as fast as looking them up.
+//! than 1 GiB (92 672 matches) is refused. Weights are not kept but computed for those that vote.
 
 use std::cmp::Reverse;
 
@@ -18,8 +18,7 @@ use pcr99::{
 
 use super::{
     Baseline, Found, KnownScale, Matches,
-    blocks::{inliers, trials, triangle_model},
-    daniel::distinct_pair,
+    blocks::{distinct_pair, inliers, trials, triangle_model},
     graph::{LengthGraph, list_bits},
     watch::Watch,
 };
