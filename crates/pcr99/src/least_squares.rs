@@ -77,7 +77,7 @@ pub(crate) fn rmse(points: &Soa, inliers: &[u32], model: &Similarity) -> Option<
 }
 
 /// The rotation that maximises `tr(R M)`; `None` when more than one does.
-fn best_rotation(m: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
+pub fn best_rotation(m: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *m;
     // Horn's matrix N: its eigenvector of the largest eigenvalue is the quaternion.
     let n = [

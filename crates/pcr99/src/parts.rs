@@ -6,9 +6,12 @@ pub use crate::{
     kernel::{
         Soa,
         consensus::{Affine, Coarse, count_inliers, squared_residual},
+        edges::mirror_block,
+        lengths::{alike_row, common_bits, common_counts, length_difference, vote},
+        near::near_bits,
         residuals::squared_residuals,
     },
-    least_squares::{fit, fit_weighted},
+    least_squares::{best_rotation, fit, fit_weighted},
 };
 
 /// Matches in units of their own, with all that was said of them in the same units.

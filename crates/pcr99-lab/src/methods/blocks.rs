@@ -3,9 +3,10 @@
 use pcr99::{
     Similarity,
     parts::{Affine, Soa, squared_residual},
+    random::Random,
 };
 
-use crate::vector::{cross, dot, norm, subtract};
+use crate::vector::{Vector, add, cross, dot, norm, subtract, times};
 
 /// A rotation by rows.
 pub(crate) type Rotation = [[f64; 3]; 3];
@@ -49,8 +50,16 @@ pub(crate) fn centroids(points: &Soa, some: &[usize]) -> ([f64; 3], [f64; 3]) {
 /// The transform of an ordered triple at scale 1: frames for the rotation, centroids for the translation, `t = q − R·p`.
 pub(crate) fn triangle_model(points: &Soa, triple: [usize; 3]) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
-    let (p, q) = centroids(points, &triple);
+    let mean = |[u, v, w]: [Vector; 3]| times(1.0 / 3.0, add(add(u, v), w));
+    let (p, q) = (mean(triple.map(|i| points.source(i))), mean(triple.map(|i| points.target(i))));
     Some(Similarity::new(1.0, rotation, subtract(q, rotate(&rotation, p))))
+}
+
+/// Two distinct indices below `bound`, which must be at least 2.
+pub(crate) fn distinct_pair(random: &mut Random, bound: usize) -> [usize; 2] {
+    let i = random.below(bound);
+    let j = random.below(bound - 1);
+    [i, j + usize::from(j >= i)]
 }
 
 /// The angle between two rotations in radians: `acos((tr(R₁ᵀR₂) − 1)/2)`.

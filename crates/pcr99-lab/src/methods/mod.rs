@@ -5,6 +5,10 @@
 //!
 //! | method | file | scale | publication |
 //! |---|---|---|---|
+//! | DANIEL | `daniel` | known | Sun 2022 |
+//! | TriVoC | `trivoc` | known | Sun, Deng 2022 |
+//! | VODRAC | `vodrac` | known | J. King Saud Univ. 2023 |
+//! | VOCRA | `vocra` | known | Sun 2022 |
 //! | RANSAC | `ransac` | known, unknown | Fischler, Bolles 1981 |
 
 /// What the methods have in common: minimal solver, adaptive trial counts, angles.
@@ -12,6 +16,27 @@ pub(crate) mod blocks;
 
 /// Random sample consensus.
 mod ransac;
+
+/// Two layers of random samples.
+mod daniel;
+
+/// Three levels of voting.
+mod trivoc;
+
+/// Random pairs, voting for the third.
+mod vodrac;
+
+/// Voting, then rotations that agree.
+mod vocra;
+
+/// The mean of rotations of which some are wrong.
+mod rotation_mean;
+
+/// Which matches may be right together.
+mod graph;
+
+/// Looks at the clock now and then.
+mod watch;
 
 /// Every method under its name.
 mod solvers;
@@ -25,12 +50,23 @@ use pcr99::{
     stop::StopCheck,
 };
 
+use crate::Error;
+
 /// A published method as it sees a problem: find the transform, say why you stopped. Everything else is done for it.
 ///
 /// The type of the scale says what the method can be asked for: [`KnownScale`] or [`EitherScale`].
 pub trait Baseline {
     /// What it can be told of the scale.
     type Scale: Copy;
+
+    /// Makes room for so many matches, where that takes more than a few lists of them; `method` is its name for the error.
+    ///
+    /// # Errors
+    /// When they need more memory than is allowed, or than the system gives.
+    fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
+        let _ = (method, matches);
+        Ok(())
+    }
 
     /// The transform from source to target of `matches`.
     fn find(
@@ -124,6 +160,14 @@ mod tests {
     use super::*;
     use crate::{Errors, OutlierCenter, Recipe, ScaleChoice, Shape};
     use pcr99::stop;
+
+    /// `n` matches on the knot at scale one (σ = 0.01), and which are right.
+    pub(crate) fn knot_problem(n: usize, ratio: f64, seed: u64) -> (Correspondences, Vec<bool>) {
+        let recipe = Recipe::default().with_shape(Shape::Knot).and_then(|r| r.with_points(n));
+        let problem =
+            recipe.and_then(|r| r.with_outlier_ratio(ratio)).unwrap().with_seed(seed).generate().unwrap();
+        (Correspondences::new(&problem.source, &problem.target).unwrap(), problem.is_inlier)
+    }
 
     /// The largest rotation error in degrees over some problems (n = 1000, σ = 0.01), 180 where nothing is found; `known_scale` is
     /// told to the method, else it is random and has to be found.

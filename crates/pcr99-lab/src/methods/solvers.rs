@@ -7,7 +7,10 @@ use pcr99::{
     stop::StopCheck,
 };
 
-use super::{Baseline, EitherScale, Found, KnownScale, Prepared, ransac::Ransac};
+use super::{
+    Baseline, EitherScale, Found, KnownScale, Prepared, daniel::Daniel, ransac::Ransac, trivoc::TriVoc,
+    vocra::Vocra, vodrac::Vodrac,
+};
 use crate::Error;
 
 /// A method by name.
@@ -19,6 +22,14 @@ pub enum Method {
     Paper,
     /// PCR-99 with random samples: the paper's ablation, "no S/O".
     PaperRandom,
+    /// One match at random, then two more that fit it, until two such triples agree.
+    Daniel,
+    /// Three levels of voting on the graph of consistent lengths.
+    TriVoc,
+    /// Two matches at random, votes for the third.
+    Vodrac,
+    /// Votes, then rotations that agree.
+    Vocra,
     /// Three matches at random, again and again.
     Ransac,
 }
@@ -32,13 +43,26 @@ struct About {
 
 impl Method {
     /// All of them: ours, then those of the paper in its order, then others.
-    pub const ALL: [Self; 4] = [Self::Default, Self::Paper, Self::PaperRandom, Self::Ransac];
+    pub const ALL: [Self; 8] = [
+        Self::Default,
+        Self::Paper,
+        Self::PaperRandom,
+        Self::Daniel,
+        Self::TriVoc,
+        Self::Vodrac,
+        Self::Vocra,
+        Self::Ransac,
+    ];
 
     const fn about(self) -> About {
         let (name, title, finds_scale) = match self {
             Self::Default => ("default", "ours", true),
             Self::Paper => ("paper", "PCR-99", true),
             Self::PaperRandom => ("paper-random", "PCR-99 (no S/O)", true),
+            Self::Daniel => ("daniel", "DANIEL", false),
+            Self::TriVoc => ("trivoc", "TriVoC", false),
+            Self::Vodrac => ("vodrac", "VODRAC", false),
+            Self::Vocra => ("vocra", "VOCRA", false),
             Self::Ransac => ("ransac", "RANSAC", true),
         };
         About { name, title, finds_scale }
@@ -85,6 +109,10 @@ impl FromStr for Method {
 pub struct Solvers {
     default: pcr99::Solver,
     paper: paper::Solver,
+    daniel: Daniel,
+    trivoc: TriVoc,
+    vodrac: Vodrac,
+    vocra: Vocra,
     ransac: Ransac,
 }
 
@@ -108,8 +136,12 @@ impl Solvers {
         seed: u64,
         stop: StopCheck<'_>,
     ) -> Result<Registration, Error> {
-        let ask = Ask { pairs, scale, threshold, seed, stop };
+        let ask = Ask { method, pairs, scale, threshold, seed, stop };
         match method {
+            Method::Daniel => ask.known(&mut self.daniel),
+            Method::TriVoc => ask.known(&mut self.trivoc),
+            Method::Vodrac => ask.known(&mut self.vodrac),
+            Method::Vocra => ask.known(&mut self.vocra),
             Method::Ransac => ask.either(&mut self.ransac),
             Method::Default => {
                 let params = Params::new().with_threshold(threshold.get())?.with_threads(1).with_seed(seed);
@@ -128,6 +160,7 @@ impl Solvers {
 
 /// What a baseline is asked.
 struct Ask<'a> {
+    method: Method,
     pairs: &'a Correspondences,
     scale: Scale,
     threshold: Positive,
@@ -143,23 +176,20 @@ impl Ask<'_> {
             Scale::Unknown => EitherScale::Unknown,
             Scale::Between(..) => return Err(Error::ScaleRange),
         };
-        Ok(self.run(baseline, told))
+        self.run(baseline, told)
     }
 
     /// Of a method that must be told the scale.
-    fn known(
-        &self,
-        method: Method,
-        baseline: &mut impl Baseline<Scale = KnownScale>,
-    ) -> Result<Registration, Error> {
+    fn known(&self, baseline: &mut impl Baseline<Scale = KnownScale>) -> Result<Registration, Error> {
         match self.scale {
-            Scale::Known(_) => Ok(self.run(baseline, KnownScale)),
-            Scale::Unknown | Scale::Between(..) => Err(Error::ScaleNeeded { method: method.name() }),
+            Scale::Known(_) => self.run(baseline, KnownScale),
+            Scale::Unknown | Scale::Between(..) => Err(Error::ScaleNeeded { method: self.method.name() }),
         }
     }
 
-    fn run<B: Baseline>(&self, baseline: &mut B, told: B::Scale) -> Registration {
+    fn run<B: Baseline>(&self, baseline: &mut B, told: B::Scale) -> Result<Registration, Error> {
         let start = Instant::now();
+        baseline.reserve(self.method.name(), self.pairs.len())?;
         let prepared = Prepared::new(self.pairs, self.scale, self.threshold);
         let found = baseline.find(&prepared.matches(), told, &mut Random::new(self.seed), self.stop);
         let Found { model, samples, hypotheses, stopped_because } = found;
@@ -169,6 +199,6 @@ impl Ask<'_> {
         };
         let counters = Counters { triplets: samples, hypotheses, ..Counters::default() };
         let seconds = Seconds { total: start.elapsed().as_secs_f64(), stages: Vec::new() };
-        Registration { counters, stopped_because, seconds, ..judged }
+        Ok(Registration { counters, stopped_because, seconds, ..judged })
     }
 }

@@ -44,6 +44,7 @@ fn count_lanes(points: &Soa, model: &Affine, delta_sq: f64) -> usize {
 }
 
 /// Squared residual of one point, by the same operations as the count.
+#[inline]
 pub fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
     let ([x, y, z], b) = (points.source(i), points.target(i));
     let error = |axis: usize| {

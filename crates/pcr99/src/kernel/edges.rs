@@ -45,15 +45,20 @@ pub(crate) fn consistent_row(columns: &Columns, i: usize, tau_sq: f32, row: &mut
 
 /// Fills the words below the diagonal of a symmetric matrix of bits, whose rows have `words` each, from those above it.
 pub(crate) fn mirror(bits: &mut [u64], words: usize) {
-    let rows = bits.len() / words;
     for block in 0..words {
-        for other in block + 1..words {
-            // Rows 64·block…, word `other`, turned over, are rows 64·other…, word `block`.
-            let mut square: [u64; 64] = std::array::from_fn(|k| bits[(64 * block + k) * words + other]);
-            transpose(&mut square);
-            for (k, value) in square.iter().enumerate().take(rows.saturating_sub(64 * other)) {
-                bits[(64 * other + k) * words + block] = *value;
-            }
+        mirror_block(bits, words, block);
+    }
+}
+
+/// The part of it that comes from the rows `64·block…`: their words beyond the diagonal become word `block` of the rows below.
+pub fn mirror_block(bits: &mut [u64], words: usize, block: usize) {
+    let rows = bits.len() / words;
+    for other in block + 1..words {
+        // Rows 64·block…, word `other`, turned over, are rows 64·other…, word `block`.
+        let mut square: [u64; 64] = std::array::from_fn(|k| bits[(64 * block + k) * words + other]);
+        transpose(&mut square);
+        for (k, value) in square.iter().enumerate().take(rows.saturating_sub(64 * other)) {
+            bits[(64 * other + k) * words + block] = *value;
         }
     }
 }

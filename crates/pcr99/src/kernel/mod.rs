@@ -8,6 +8,7 @@
 pub(crate) mod consensus;
 pub(crate) mod consistent_bits;
 pub(crate) mod edges;
+pub(crate) mod lengths;
 pub(crate) mod log_ratio;
 pub(crate) mod near;
 pub(crate) mod residuals;
@@ -50,22 +51,25 @@ pub struct Soa {
 impl Soa {
     /// How many matches.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[inline]
     pub fn len(&self) -> usize {
         self.a[0].len()
     }
 
     /// Source point of match `i`.
+    #[inline]
     pub fn source(&self, i: usize) -> [f64; 3] {
-        self.a.each_ref().map(|column| column[i])
+        [self.a[0][i], self.a[1][i], self.a[2][i]]
     }
 
     /// Target point of match `i`.
+    #[inline]
     pub fn target(&self, i: usize) -> [f64; 3] {
-        self.b.each_ref().map(|column| column[i])
+        [self.b[0][i], self.b[1][i], self.b[2][i]]
     }
 
     /// Becomes `other` in the order given, keeping its buffers.
-    pub(crate) fn assign_permuted(&mut self, other: &Self, order: &[u32]) {
+    pub fn assign_permuted(&mut self, other: &Self, order: &[u32]) {
         let columns = self.a.iter_mut().chain(&mut self.b).zip(other.a.iter().chain(&other.b));
         for (to, from) in columns {
             to.clear();

@@ -1,4 +1,4 @@
-//! How scattered points are.
+//! Which points are near each other, and how scattered they are.
 
 use super::compiled_twice;
 
@@ -84,6 +84,24 @@ fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radius_sq: f64
     count as u32
 }
 
+compiled_twice! {
+    /// Which of the 64 points from `start` on (or as many as there are) differ by at most `bound` in every coordinate from
+    /// `point`: one bit each.
+    pub fn near_bits(columns: &[Vec<f64>; 3], start: usize, point: [f64; 3], bound: f64) -> u64 = near_bits_lanes
+}
+
+#[inline(always)]
+fn near_bits_lanes(columns: &[Vec<f64>; 3], start: usize, [x, y, z]: [f64; 3], bound: f64) -> u64 {
+    let end = (start + 64).min(columns[0].len());
+    let [xs, ys, zs] = columns.each_ref().map(|column| &column[start..end]);
+    let mut near = 0_u64;
+    for k in 0..end - start {
+        let (dx, dy, dz) = ((xs[k] - x).abs(), (ys[k] - y).abs(), (zs[k] - z).abs());
+        near |= u64::from((dx <= bound) & (dy <= bound) & (dz <= bound)) << k;
+    }
+    near
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +131,20 @@ mod tests {
             let mut kept = Scattered::default();
             prop_assert_eq!(count_scattered(&points.b, &some, step, radius_sq, &mut kept), plain.len());
             prop_assert_eq!(count_scattered_lanes(&points.b, &some, step, radius_sq, &mut kept), plain.len());
+        }
+
+        /// The bound sits exactly on one coordinate of one point.
+        #[test]
+        fn bits_equal_reference(n in 1_usize..150, seed in any::<u64>(), pick in 0_usize..150, axis in 0_usize..3, start in 0_usize..150) {
+            let points = test_points::random(n, seed);
+            let (point, start) = (points.target(0), start % n);
+            let differs = |k: usize, axis: usize| (points.a[axis][k] - point[axis]).abs();
+            let bound = differs(pick % n, axis);
+            let plain = (start..n.min(start + 64)).fold(0, |bits, k| {
+                bits | u64::from((0..3).all(|axis| differs(k, axis) <= bound)) << (k - start)
+            });
+            prop_assert_eq!(near_bits(&points.a, start, point, bound), plain);
+            prop_assert_eq!(near_bits_lanes(&points.a, start, point, bound), plain);
         }
     }
 }

@@ -1,0 +1,157 @@
+//! Which matches may be right together at a scale of one: one bit for each pair, set where the lengths of its two sides are alike.
+//!
+//! The table takes `n²/8` bytes: 125 kB for 1000 matches, 12.5 MB for 10 000, 1 GiB for 92 672. Larger ones are refused.
+
+use pcr99::{
+    StopReason,
+    parts::{self, Soa},
+};
+
+use super::watch::Watch;
+use crate::{Error, error::LARGEST_TABLE_MIB};
+
+/// Not computed yet.
+const NOWHERE: u32 = u32::MAX;
+
+/// The graph of matches whose pairs are of like lengths; rows are computed all at once, or when they are first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct LengthGraph {
+    tau: f64,
+    /// Per row.
+    words: usize,
+    /// Rows in the order in which they were computed.
+    bits: Vec<u64>,
+    /// Where the row of each match is.
+    place: Vec<u32>,
+}
+
+impl LengthGraph {
+    /// Makes room for the whole graph.
+    ///
+    /// # Errors
+    /// When it is larger than is allowed, or than the system gives.
+    pub(crate) fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
+        let words = matches as u128 * matches.div_ceil(64) as u128;
+        let needed_mib = (words * 8).div_ceil(1 << 20) as u64;
+        let refused = Error::TooManyMatches { method, matches, needed_mib };
+        if needed_mib > LARGEST_TABLE_MIB {
+            return Err(refused);
+        }
+        self.bits.clear();
+        self.bits.try_reserve_exact(words as usize).map_err(|_| refused)
+    }
+
+    /// Forgets everything: pairs of `n` matches are now alike up to `tau`.
+    pub(crate) fn clear(&mut self, n: usize, tau: f64) {
+        self.tau = tau;
+        self.words = n.div_ceil(64);
+        self.bits.clear();
+        self.place.clear();
+        self.place.resize(n, NOWHERE);
+    }
+
+    /// Computes all rows.
+    ///
+    /// # Errors
+    /// The reason to stop, if there is one.
+    pub(crate) fn fill(&mut self, points: &Soa, watch: &mut Watch<'_>) -> Result<(), StopReason> {
+        let n = points.len();
+        self.bits.clear();
+        for i in 0..n {
+            watch.work(2 * (n - i))?;
+            self.bits.resize((i + 1) * self.words, 0);
+            parts::alike_row(points, i, self.tau, i / 64, &mut self.bits[i * self.words..]);
+            self.place[i] = i as u32;
+        }
+        for block in 0..self.words {
+            watch.work(100 * (self.words - block))?;
+            parts::mirror_block(&mut self.bits, self.words, block);
+        }
+        Ok(())
+    }
+
+    /// Computes the row of `i`, unless that has been done.
+    pub(crate) fn need(&mut self, points: &Soa, i: usize) {
+        if self.place[i] == NOWHERE {
+            let start = self.bits.len();
+            self.place[i] = (start / self.words) as u32;
+            self.bits.resize(start + self.words, 0);
+            parts::alike_row(points, i, self.tau, 0, &mut self.bits[start..]);
+        }
+    }
+
+    /// The row of `i`, which has been computed.
+    pub(crate) fn row(&self, i: usize) -> &[u64] {
+        &self.bits[self.place[i] as usize * self.words..][..self.words]
+    }
+
+    /// Whether two matches are alike, from the table if it is there.
+    pub(crate) fn alike(&self, points: &Soa, i: usize, j: usize) -> bool {
+        if self.place[i] == NOWHERE {
+            i != j && parts::length_difference(points, i, j) <= self.tau
+        } else {
+            self.row(i)[j / 64] >> (j % 64) & 1 == 1
+        }
+    }
+
+    /// All rows, which have been computed, in the order of the matches.
+    pub(crate) fn rows(&self) -> &[u64] {
+        &self.bits
+    }
+}
+
+/// Replaces `list` by the positions of the bits of `words`, ascending.
+pub(crate) fn list_bits(words: impl IntoIterator<Item = u64>, list: &mut Vec<u32>) {
+    list.clear();
+    for (k, mut word) in words.into_iter().enumerate() {
+        while word != 0 {
+            list.push(64 * k as u32 + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcr99::{random::Random, stop};
+
+    pub(crate) fn random_points(n: usize, seed: u64) -> Soa {
+        let mut random = Random::new(seed);
+        let mut columns = || std::array::from_fn(|_| (0..n).map(|_| random.uniform()).collect());
+        Soa { a: columns(), b: columns() }
+    }
+
+    #[test]
+    fn all_at_once_and_one_by_one_give_the_same_rows() {
+        for n in [3, 64, 65, 200] {
+            let points = random_points(n, n as u64);
+            let (mut whole, mut lazy) = (LengthGraph::default(), LengthGraph::default());
+            whole.clear(n, 0.1);
+            whole.fill(&points, &mut Watch::new(&stop::never)).unwrap();
+            lazy.clear(n, 0.1);
+            let mut list = Vec::new();
+            for i in (0..n).rev() {
+                let before: Vec<bool> = (0..n).map(|j| lazy.alike(&points, i, j)).collect();
+                lazy.need(&points, i);
+                assert_eq!(whole.row(i), lazy.row(i));
+                list_bits(lazy.row(i).iter().copied(), &mut list);
+                let plain =
+                    |j: &u32| *j as usize != i && parts::length_difference(&points, i, *j as usize) <= 0.1;
+                assert_eq!(list, (0..n as u32).filter(plain).collect::<Vec<_>>());
+                assert!((0..n).all(|j| before[j] == lazy.alike(&points, i, j)));
+            }
+            assert_eq!(whole.rows().len(), n * n.div_ceil(64));
+        }
+    }
+
+    #[test]
+    fn too_large_a_graph_is_refused() {
+        let mut graph = LengthGraph::default();
+        graph.reserve("trivoc", 92_672).unwrap();
+        assert!(graph.reserve("trivoc", 92_673).is_err());
+        let message = graph.reserve("trivoc", 100_000).unwrap_err().to_string();
+        assert!(message.contains("trivoc") && message.contains("1193 MiB"), "{message}");
+        assert!(graph.reserve("trivoc", usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! The mean of rotations of which some are wrong: S. H. Lee, J. Civera, "Robust single rotation averaging", arXiv 2004.00732 (2020).
+//!
+//! The point of least sum of distances in the space of 3×3 matrices (Weiszfeld's iteration, started from the median of each element,
+//! without those far off), and the rotation nearest to it.
+
+use pcr99::{parts, random::Random};
+
+use super::blocks::Rotation;
+
+const ITERATIONS: usize = 10;
+/// Steps shorter than this end the iteration; also the size of the noise that moves the mean off a sample.
+const STEP: f64 = 1e-3;
+/// Samples nearer than this always take part, for up to [`FEW`] of them and for more.
+const ALWAYS: [f64; 2] = [1.356, 0.7];
+const FEW: usize = 50;
+
+/// A rotation as a vector, row by row.
+type Flat = [f64; 9];
+
+/// Computes means, in the same memory.
+#[derive(Debug, Default)]
+pub(crate) struct RotationMean {
+    /// Elements or distances to be sorted.
+    sorted: Vec<f64>,
+    distances: Vec<f64>,
+}
+
+impl RotationMean {
+    /// The mean of at least one rotation; `None` when no rotation is nearest to it.
+    pub(crate) fn of(&mut self, rotations: &[Rotation], random: &mut Random) -> Option<Rotation> {
+        let mut mean: Flat = std::array::from_fn(|element| {
+            self.sorted.clear();
+            self.sorted.extend(rotations.iter().map(|r| r.as_flattened()[element]));
+            self.sorted.sort_unstable_by(f64::total_cmp);
+            let middle = self.sorted.len() / 2;
+            if self.sorted.len() % 2 == 1 {
+                self.sorted[middle]
+            } else {
+                0.5 * (self.sorted[middle - 1] + self.sorted[middle])
+            }
+        });
+        let always = ALWAYS[usize::from(rotations.len() > FEW)];
+        for _ in 0..ITERATIONS {
+            self.measure(rotations, &mean);
+            if self.distances.contains(&0.0) {
+                mean.iter_mut().for_each(|x| *x += STEP * random.uniform());
+                self.measure(rotations, &mean);
+            }
+            self.sorted.clone_from(&self.distances);
+            let quartile = rotations.len().div_ceil(4) - 1;
+            let (_, quartile, _) = self.sorted.select_nth_unstable_by(quartile, f64::total_cmp);
+            let bound = quartile.max(always);
+            let (mut sum, mut weights) = ([0.0; 9], 0.0);
+            for (rotation, &distance) in rotations.iter().zip(&self.distances) {
+                if distance <= bound {
+                    // No distance is zero, or the noise was: then this one is all there is.
+                    let weight = 1.0 / distance.max(1e-100);
+                    weights += weight;
+                    sum.iter_mut().zip(rotation.as_flattened()).for_each(|(s, x)| *s += weight * x);
+                }
+            }
+            let next = sum.map(|s| s / weights);
+            let step = distance(&next, &mean);
+            mean = next;
+            if step < STEP {
+                break;
+            }
+        }
+        // The nearest rotation maximises tr(RᵀX) = tr(R·Xᵀ).
+        parts::best_rotation(&std::array::from_fn(|row| std::array::from_fn(|column| mean[3 * column + row])))
+    }
+
+    fn measure(&mut self, rotations: &[Rotation], mean: &Flat) {
+        self.distances.clear();
+        self.distances.extend(rotations.iter().map(|r| distance(r.as_flattened(), mean)));
+    }
+}
+
+/// Of two matrices by their elements (Frobenius).
+pub(crate) fn distance(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::blocks::angle_between;
+    use pcr99::Similarity;
+
+    /// A turn about `z`.
+    fn turn(angle: f64) -> Rotation {
+        let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+        [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]]
+    }
+
+    fn anything(random: &mut Random) -> Rotation {
+        let quaternion = std::array::from_fn(|_| random.gaussian());
+        Similarity::from_quaternion(1.0, quaternion, [0.0; 3]).rotation()
+    }
+
+    fn nearly(rotation: &Rotation, by: f64, random: &mut Random) -> Rotation {
+        let small: [f64; 3] = std::array::from_fn(|_| 0.5 * by * random.gaussian());
+        let nudge = Similarity::from_quaternion(1.0, [1.0, small[0], small[1], small[2]], [0.0; 3]);
+        Similarity::new(1.0, *rotation, [0.0; 3]).then(&nudge).rotation()
+    }
+
+    #[test]
+    fn of_one_it_is_itself() {
+        // The noise that moves the start off the sample is up to a thousandth of each element, the end is within a step of it.
+        let mean = RotationMean::default().of(&[turn(0.3)], &mut Random::new(1)).unwrap();
+        assert!(angle_between(&mean, &turn(0.3)) < 2e-3);
+    }
+
+    /// About one axis the least sum of distances is at the median.
+    #[test]
+    fn about_one_axis_it_is_the_median() {
+        let turns = [0.1, 0.2, 0.3, 0.31, 0.9].map(turn);
+        let mean = RotationMean::default().of(&turns, &mut Random::new(1)).unwrap();
+        assert!(angle_between(&mean, &turn(0.3)) < 5e-3, "{}", angle_between(&mean, &turn(0.3)));
+    }
+
+    #[test]
+    fn wrong_ones_do_not_matter() {
+        let mut random = Random::new(7);
+        for trial in 0..50 {
+            let truth = anything(&mut random);
+            let count = if trial % 2 == 0 { 20 } else { 120 };
+            let rotations: Vec<Rotation> = (0..count)
+                .map(|k| if k % 5 < 3 { nearly(&truth, 0.02, &mut random) } else { anything(&mut random) })
+                .collect();
+            let mean = RotationMean::default().of(&rotations, &mut random).unwrap();
+            let off = angle_between(&mean, &truth);
+            assert!(off < 0.05, "{count} rotations: {off}");
+            // A rotation: Rᵀ·R = 1.
+            for row in 0..3 {
+                for column in 0..3 {
+                    let product: f64 = (0..3).map(|k| mean[k][row] * mean[k][column]).sum();
+                    assert!((product - f64::from(u8::from(row == column))).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    /// Half of them turned half round: there is no nearest rotation, or some rotation, but never anything else.
+    #[test]
+    fn opposites_are_no_number_but_no_nonsense() {
+        let half = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
+        if let Some(mean) = RotationMean::default().of(&[turn(0.0), half], &mut Random::new(1)) {
+            assert!(mean.as_flattened().iter().all(|x| x.abs() <= 1.0 + 1e-12));
+        }
+    }
+}
