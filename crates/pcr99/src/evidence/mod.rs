@@ -61,7 +61,7 @@ pub enum Doubt {
 /// Registered needs a number of false alarms of at most this power of ten …
 const SIGNIFICANT: f64 = -1.0;
 /// … and either this many effective inliers …
-const ENOUGH_EFFECTIVE: usize = 10;
+const ENOUGH_EFFECTIVE: usize = 11;
 /// … or at least four, and more than this share of the inliers: few, but scattered, and not each of them twice …
 const SCATTERED: f64 = 0.5;
 /// (three places are met by any transform) …
@@ -251,8 +251,8 @@ mod tests {
             Evidence { log10_nfa, effective_inliers, rotation_deviation_deg }.doubt(inliers)
         };
         assert_eq!(doubt(-1.5, 9, 10, 1.0), None, "few, but scattered");
-        assert_eq!(doubt(-300.0, 10, 500, 1.0), None, "in ten places");
-        assert_eq!(doubt(-300.0, 9, 500, 1.0), Some(Doubt::FewPlaces), "in nine places only");
+        assert_eq!(doubt(-300.0, 11, 500, 1.0), None, "in eleven places");
+        assert_eq!(doubt(-300.0, 10, 500, 1.0), Some(Doubt::FewPlaces), "in ten places only");
         assert_eq!(doubt(-0.5, 10, 10, 1.0), Some(Doubt::Chance));
         assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces), "three places");
         assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces), "each of them twice");

@@ -13,6 +13,10 @@ use crate::{StopReason, kernel::consensus::Affine, stop::StopCheck};
 const FIRST_CONTRAST: f32 = 1.5;
 /// Pairs that are tried for runners-up once the best is settled.
 const RUNNERS_UP: usize = 32;
+/// Candidates of a subset that are remembered, so that what they explain is not tried again and again.
+const EXPLORED: usize = 64;
+/// A transform that explains less than this part of what the best does, before it is refined, will not come to more.
+const NEXT_TO_NOTHING: usize = 6;
 /// Pairs that are tried for a guess when there is nothing else.
 const GUESSES: u64 = 200;
 /// Pairs that are tried before all are sorted.
@@ -39,7 +43,7 @@ impl Solver {
             None => self.edges.build_unknown(&self.subset, problem.tau, range),
         });
         // What is known from earlier levels, seen in this subset.
-        let mut local = Best::new(params.candidates());
+        let mut local = Best::new(EXPLORED.max(params.candidates()));
         for candidate in progress.best.all() {
             if let Some(seen) =
                 self.refiner.refine(&self.subset.points, candidate.model, &problem.model, &mut self.judge)
@@ -69,7 +73,12 @@ impl Solver {
                     self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
                 });
                 let ended = self.examine(problem, least_clique, &mut local, progress, stop);
-                self.promote(problem, &local, size, progress);
+                self.promote(
+                    problem,
+                    &local.all()[..params.candidates().min(local.all().len())],
+                    size,
+                    progress,
+                );
                 if ended.is_some() {
                     return ended;
                 }
@@ -162,17 +171,19 @@ impl Solver {
         }
         let model = problem.model.fit(&self.subset.points, &self.clique.members, |_| 1.0)?;
         progress.counters.hypotheses += 1;
-        // Worth a closer look only when it explains what it was made from.
-        if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, least.min(4) - 1) {
+        // Worth a closer look only when it explains what it was made from, and not next to nothing beside the best.
+        let best = local.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());
+        let floor = (least.min(4) - 1).max(best / NEXT_TO_NOTHING);
+        if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, floor) {
             local.insert(self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)?);
         }
         Some(())
     }
 
     /// Brings the candidates of a subset to all matches.
-    fn promote(&mut self, problem: &Problem<'_>, local: &Best, size: usize, progress: &mut Progress) {
+    fn promote(&mut self, problem: &Problem<'_>, local: &[Candidate], size: usize, progress: &mut Progress) {
         let whole = size == problem.points.len();
-        for (k, candidate) in local.all().iter().enumerate() {
+        for (k, candidate) in local.iter().enumerate() {
             // With few points nothing is significant yet; the best is worth a look all the same.
             if whole || k == 0 || candidate.is_significant() {
                 let known = progress.best.all().iter().any(|c| c.model == candidate.model);
