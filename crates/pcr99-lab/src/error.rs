@@ -104,6 +104,18 @@ pub enum Error {
     /// Only the default method takes a range.
     #[error("only the default method takes a range of scales: give one scale, or none")]
     ScaleRange,
+    /// The memory of the method grows with the square of the matches.
+    #[error(
+        "method `{method}` takes at most {most} matches, got {matches}: thin them, or use another method"
+    )]
+    TooManyMatches {
+        /// Its name.
+        method: &'static str,
+        /// How many were given.
+        matches: usize,
+        /// How many it takes.
+        most: usize,
+    },
     /// The core refused.
     #[error(transparent)]
     Core(#[from] pcr99::Error),

@@ -13,6 +13,7 @@ use pcr99::{
 use super::{
     Baseline, EitherScale, Found, Matches,
     blocks::{centroids, lengths, norm_ratio_scale, rotate, trials, triangle_rotation},
+    draws::Draws,
 };
 use crate::vector::{subtract, times};
 
@@ -21,8 +22,6 @@ const INLIER: f64 = 5.0;
 /// How much the lengths of an edge may differ, in σ.
 const EDGE: f64 = 10.0;
 const CONFIDENCE: f64 = 0.99;
-/// Draws between two looks at the clock.
-const BETWEEN_CHECKS: u64 = 1024;
 
 /// Random sample consensus; keeps its buffers.
 #[derive(Debug, Default)]
@@ -44,17 +43,14 @@ impl Baseline for Ransac {
         let (n, delta) = (points.len(), INLIER * sigma);
         self.coarse.assign(points);
         let (mut best, mut most) = (None, 2);
-        let (mut samples, mut hypotheses, mut limit) = (0, 0, f64::INFINITY);
+        let (mut draws, mut hypotheses, mut limit) = (Draws::new(n, stop), 0, f64::INFINITY);
         let stopped_because = loop {
-            if samples as f64 >= limit {
+            if draws.made() as f64 >= limit {
                 break StopReason::Confident;
             }
-            if samples % BETWEEN_CHECKS == 0
-                && let Some(request) = stop()
-            {
-                break request.into();
+            if let Err(reason) = draws.another() {
+                break reason;
             }
-            samples += 1;
             let Some(model) = hypothesis(points, random.distinct_triple(n), scale, EDGE * sigma) else {
                 continue;
             };
@@ -70,23 +66,27 @@ impl Baseline for Ransac {
             }
         };
         let model = best.map(|model| refined(points, model, scale, delta));
-        Found { model, samples, hypotheses, stopped_because }
+        Found { model, samples: draws.made(), hypotheses, stopped_because }
     }
 }
 
 /// The transform of three matches, if their edges are of like lengths.
 fn hypothesis(points: &Soa, triple: [usize; 3], scale: EitherScale, edge: f64) -> Option<Similarity> {
+    let keeps_lengths = |s: f64| {
+        [(0, 1), (1, 2), (2, 0)].iter().all(|&(i, j)| {
+            let (a, b) = lengths(points, triple[i], triple[j]);
+            (b - s * a).abs() <= edge
+        })
+    };
+    // A known scale needs no more than the edges to reject nearly every triple.
+    if scale == EitherScale::Known && !keeps_lengths(1.0) {
+        return None;
+    }
     let (p, q) = centroids(points, &triple);
     let s = match scale {
         EitherScale::Known => 1.0,
-        EitherScale::Unknown => norm_ratio_scale(points, &triple, p, q)?,
+        EitherScale::Unknown => norm_ratio_scale(points, &triple, p, q).filter(|&s| keeps_lengths(s))?,
     };
-    for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-        let (a, b) = lengths(points, triple[i], triple[j]);
-        if (b - s * a).abs() > edge {
-            return None;
-        }
-    }
     let rotation = triangle_rotation(points, triple)?;
     Some(Similarity::new(s, rotation, subtract(q, times(s, rotate(&rotation, p)))))
 }

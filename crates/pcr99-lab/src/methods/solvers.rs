@@ -7,7 +7,15 @@ use pcr99::{
     stop::StopCheck,
 };
 
-use super::{Baseline, EitherScale, Found, KnownScale, Prepared, ransac::Ransac};
+use super::{
+    Baseline, EitherScale, Found, KnownScale, Prepared,
+    fgr::Fgr,
+    gnc_tls::GncTls,
+    icos::Icos,
+    ransac::Ransac,
+    ransic::Ransic,
+    teaser::{self, Teaser},
+};
 use crate::Error;
 
 /// A method by name.
@@ -19,8 +27,18 @@ pub enum Method {
     Paper,
     /// PCR-99 with random samples: the paper's ablation, "no S/O".
     PaperRandom,
+    /// Two random triples that agree with each other.
+    Ransic,
+    /// A random triple that grows to seven compatible matches.
+    Icos,
     /// Three matches at random, again and again.
     Ransac,
+    /// Weighted least squares with weights that become 0 or 1.
+    GncTls,
+    /// Scale, largest clique, rotation, translation.
+    Teaser,
+    /// Gauss–Newton with a cost that narrows.
+    Fgr,
 }
 
 /// What is said of a method.
@@ -32,14 +50,29 @@ struct About {
 
 impl Method {
     /// All of them: ours, then those of the paper in its order, then others.
-    pub const ALL: [Self; 4] = [Self::Default, Self::Paper, Self::PaperRandom, Self::Ransac];
+    pub const ALL: [Self; 9] = [
+        Self::Default,
+        Self::Paper,
+        Self::PaperRandom,
+        Self::Ransic,
+        Self::Icos,
+        Self::Ransac,
+        Self::GncTls,
+        Self::Teaser,
+        Self::Fgr,
+    ];
 
     const fn about(self) -> About {
         let (name, title, finds_scale) = match self {
             Self::Default => ("default", "ours", true),
             Self::Paper => ("paper", "PCR-99", true),
             Self::PaperRandom => ("paper-random", "PCR-99 (no S/O)", true),
+            Self::Ransic => ("ransic", "RANSIC", true),
+            Self::Icos => ("icos", "ICOS", true),
             Self::Ransac => ("ransac", "RANSAC", true),
+            Self::GncTls => ("gnc-tls", "GNC-TLS", true),
+            Self::Teaser => ("teaser", "TEASER", true),
+            Self::Fgr => ("fgr", "FGR", false),
         };
         About { name, title, finds_scale }
     }
@@ -85,7 +118,12 @@ impl FromStr for Method {
 pub struct Solvers {
     default: pcr99::Solver,
     paper: paper::Solver,
+    ransic: Ransic,
+    icos: Icos,
     ransac: Ransac,
+    gnc_tls: GncTls,
+    teaser: Teaser,
+    fgr: Fgr,
 }
 
 impl Solvers {
@@ -98,7 +136,7 @@ impl Solvers {
     /// for every method.
     ///
     /// # Errors
-    /// When the method cannot find an unknown scale, takes no range of scales, or has not enough memory.
+    /// When the method cannot find an unknown scale, takes no range of scales or not so many matches, or has not enough memory.
     pub fn solve(
         &mut self,
         method: Method,
@@ -110,7 +148,15 @@ impl Solvers {
     ) -> Result<Registration, Error> {
         let ask = Ask { pairs, scale, threshold, seed, stop };
         match method {
+            Method::Ransic => ask.either(&mut self.ransic),
+            Method::Icos => ask.either(&mut self.icos),
             Method::Ransac => ask.either(&mut self.ransac),
+            Method::GncTls => ask.either(&mut self.gnc_tls),
+            Method::Teaser => {
+                ask.at_most(method, teaser::MOST_MATCHES)?;
+                ask.either(&mut self.teaser)
+            }
+            Method::Fgr => ask.known(method, &mut self.fgr),
             Method::Default => {
                 let params = Params::new().with_threshold(threshold.get())?.with_threads(1).with_seed(seed);
                 Ok(self.default.solve_until(pairs, scale, &params, stop)?)
@@ -136,6 +182,16 @@ struct Ask<'a> {
 }
 
 impl Ask<'_> {
+    /// Of a method whose memory grows with the square of the matches.
+    fn at_most(&self, method: Method, most: usize) -> Result<(), Error> {
+        let matches = self.pairs.len();
+        if matches <= most {
+            Ok(())
+        } else {
+            Err(Error::TooManyMatches { method: method.name(), matches, most })
+        }
+    }
+
     /// Of a method that can find the scale.
     fn either(&self, baseline: &mut impl Baseline<Scale = EitherScale>) -> Result<Registration, Error> {
         let told = match self.scale {

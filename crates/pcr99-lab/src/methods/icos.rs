@@ -1,0 +1,245 @@
+//! ICOS: L. Sun, "ICOS: Efficient and highly robust rotation search and point cloud registration with correspondences",
+//! arXiv:2104.14763 (2021).
+//!
+//! A seed of three matches that are compatible grows by four more that are compatible with it, all drawn at random. What seven
+//! matches agree on is taken without verification.
+//!
+//! There is no end but the caller's clock and the limit of [`Draws`]. Fewer than seven matches are never enough.
+
+use pcr99::{
+    StopReason,
+    parts::{Affine, squared_residual},
+    random::Random,
+    stop::StopCheck,
+};
+
+use super::{
+    Baseline, EitherScale, Found, Matches,
+    blocks::{Rotation, inliers, lengths, rotate, triangle_rotation},
+    draws::{Draws, Ratios, fit_by_norms, may_be_within_a_tenth, square, squared_lengths, within_angle},
+};
+use crate::vector::{add, subtract, times};
+
+/// How many a seed grows by.
+const GROWTH: usize = 4;
+/// Draws for each of them, and for the third match of a seed.
+const TRIES: usize = 400;
+/// Members of a full structure.
+const FULL: usize = 3 + GROWTH;
+/// Of scale ratios, in σ.
+const SCALE: f64 = 4.5;
+/// Of translations, in σ.
+const TRANSLATION: f64 = 5.0;
+/// Of a new member, in σ.
+const RESIDUAL: f64 = 1.2 * TRANSLATION;
+/// How far ratios may range, relative to the scale.
+const RANGE: f64 = 0.1;
+/// How far a ratio may be from the scale, relative to it.
+const WINDOW: f64 = 0.06;
+/// How much the lengths of an edge may differ when the scale is known, in σ.
+const EDGE: f64 = 5.2;
+/// Angles between the rotations of a seed with a new member, in degrees.
+const ANGLE: f64 = 7.0;
+/// In σ.
+const INLIER: f64 = 5.1;
+
+/// Compatible structures.
+#[derive(Debug, Default)]
+pub(crate) struct Icos;
+
+impl Baseline for Icos {
+    type Scale = EitherScale;
+
+    fn find(
+        &mut self,
+        matches: &Matches<'_>,
+        scale: EitherScale,
+        random: &mut Random,
+        stop: StopCheck<'_>,
+    ) -> Found {
+        let mut search =
+            Search { matches, scale, random, draws: Draws::new(matches.points.len(), stop), seeds: 0 };
+        let (members, stopped_because) = match search.structure() {
+            Ok(members) => (Some(members), StopReason::EnoughInliers),
+            Err(reason) => (None, reason),
+        };
+        let model = members.and_then(|members| {
+            let model = fit_by_norms(matches.points, &members.map(|i| i as u32), scale)?;
+            let inliers = inliers(matches.points, &model, INLIER * matches.sigma);
+            fit_by_norms(matches.points, &inliers, scale)
+        });
+        Found { model, samples: search.draws.made(), hypotheses: search.seeds, stopped_because }
+    }
+}
+
+/// Three compatible matches.
+struct Seed {
+    triple: [usize; 3],
+    scale: f64,
+    rotation: Rotation,
+    /// The transform that new members follow.
+    model: Affine,
+}
+
+struct Search<'a> {
+    matches: &'a Matches<'a>,
+    scale: EitherScale,
+    random: &'a mut Random,
+    draws: Draws<'a>,
+    /// Seeds that were compatible.
+    seeds: u64,
+}
+
+impl Search<'_> {
+    /// Seven matches that are compatible, or why there are none.
+    fn structure(&mut self) -> Result<[usize; FULL], StopReason> {
+        if self.matches.points.len() < FULL {
+            return Err(StopReason::Exhausted);
+        }
+        loop {
+            let triple = match self.scale {
+                EitherScale::Known => self.consistent_triple()?,
+                EitherScale::Unknown => {
+                    self.draws.another()?;
+                    Some(self.random.distinct_triple(self.matches.points.len()))
+                }
+            };
+            let Some(seed) = triple.and_then(|triple| self.seed(triple)) else { continue };
+            self.seeds += 1;
+            if let Some(members) = self.grown(&seed)? {
+                return Ok(members);
+            }
+        }
+    }
+
+    /// Three matches whose edges keep their lengths: random pairs until one does, then random thirds; `None` when none of those do.
+    fn consistent_triple(&mut self) -> Result<Option<[usize; 3]>, StopReason> {
+        let Matches { points, sigma } = *self.matches;
+        let n = points.len();
+        let keeps_length = |i, j| {
+            let (a, b) = lengths(points, i, j);
+            (a - b).abs() <= EDGE * sigma
+        };
+        let [i, j] = loop {
+            self.draws.another()?;
+            let i = self.random.below(n);
+            let mut j = self.random.below(n - 1);
+            j += usize::from(j >= i);
+            if keeps_length(i, j) {
+                break [i, j];
+            }
+        };
+        for _ in 0..TRIES {
+            self.draws.another()?;
+            let mut k = self.random.below(n - 2);
+            k += usize::from(k >= i.min(j));
+            k += usize::from(k >= i.max(j));
+            if keeps_length(i, k) && keeps_length(j, k) {
+                return Ok(Some([i, j, k]));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The transform of three matches, if they are compatible.
+    fn seed(&self, triple: [usize; 3]) -> Option<Seed> {
+        let Matches { points, sigma } = *self.matches;
+        let [i, j, k] = triple;
+        let (first, second) = (squared_lengths(points, i, j), squared_lengths(points, j, k));
+        if !may_be_within_a_tenth(first, second) {
+            return None;
+        }
+        let squares = [first, second, squared_lengths(points, k, i)];
+        if !may_be_within_a_tenth(squares[1], squares[2]) {
+            return None;
+        }
+        let ratios = Ratios::new(squares)?;
+        let scale = ratios.mean;
+        let in_window = self.scale == EitherScale::Unknown || (scale - 1.0).abs() <= WINDOW;
+        if !in_window || ratios.range() > RANGE * scale || !ratios.agree(SCALE * sigma) {
+            return None;
+        }
+        let rotation = triangle_rotation(points, triple)?;
+        let translation = |i| subtract(points.target(i), times(scale, rotate(&rotation, points.source(i))));
+        let [t, u, v] = triple.map(translation);
+        let bound_sq = (TRANSLATION * sigma) * (TRANSLATION * sigma);
+        let near = |t, u| square(subtract(t, u)) <= bound_sq;
+        if !(near(t, u) && near(u, v) && near(v, t)) {
+            return None;
+        }
+        let of_members = self.scale.known().unwrap_or(scale);
+        let linear = rotation.map(|row| times(of_members, row));
+        let model = Affine { linear, translation: add(add(t, u), v).map(|x| x / 3.0) };
+        Some(Seed { triple, scale, rotation, model })
+    }
+
+    /// The seed with four more members, or `None` when they do not come in time.
+    fn grown(&mut self, seed: &Seed) -> Result<Option<[usize; FULL]>, StopReason> {
+        let n = self.matches.points.len();
+        let mut members = [0; FULL];
+        members[..3].copy_from_slice(&seed.triple);
+        let mut len = 3;
+        for tried in 1..=GROWTH * TRIES {
+            // After 400 tries there must be one more, after 800 two, after 1200 three.
+            if tried / TRIES > len - 3 && tried < GROWTH * TRIES {
+                return Ok(None);
+            }
+            self.draws.another()?;
+            let k = loop {
+                let k = self.random.below(n);
+                if !members[..len].contains(&k) {
+                    break k;
+                }
+            };
+            if self.joins(seed, &members[..len], k) {
+                members[len] = k;
+                len += 1;
+                if len == FULL {
+                    return Ok(Some(members));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether match `k` is compatible with the seed and all members. The order of the tests changes nothing but the time.
+    fn joins(&self, seed: &Seed, members: &[usize], k: usize) -> bool {
+        let Matches { points, sigma } = *self.matches;
+        if squared_residual(points, &seed.model, k) > (RESIDUAL * sigma) * (RESIDUAL * sigma) {
+            return false;
+        }
+        let squares = |m: usize| squared_lengths(points, members[m], k);
+        let Some(to_seed) = Ratios::new([squares(0), squares(1), squares(2)]) else { return false };
+        let (mut weights, mut sum, mut low, mut high) = (0.0, 0.0, f64::INFINITY, 0.0_f64);
+        for m in 0..members.len() {
+            let [a_sq, b_sq] = squares(m);
+            let ratio = (b_sq / a_sq).sqrt();
+            weights += a_sq;
+            sum += a_sq * ratio;
+            (low, high) = (low.min(ratio), high.max(ratio));
+        }
+        let mean = sum / weights;
+        let window = WINDOW * if self.scale == EitherScale::Known { 1.0 } else { seed.scale };
+        // In this form a ratio that is no number fails.
+        let alike = high - low <= RANGE * mean && (seed.scale - mean).abs() <= window;
+        alike && to_seed.agree(SCALE * sigma) && self.rotations_agree(seed, k)
+    }
+
+    /// Whether the rotation of the seed and those of the new match with each two of the seed are all alike.
+    fn rotations_agree(&self, seed: &Seed, k: usize) -> bool {
+        let cosine = libm::cos(ANGLE.to_radians());
+        let points = self.matches.points;
+        let [first, second, third] = seed.triple;
+        let mut rotations = [seed.rotation; 4];
+        for (place, triple) in
+            [[k, second, third], [k, second, first], [k, first, third]].into_iter().enumerate()
+        {
+            let Some(rotation) = triangle_rotation(points, triple) else { return false };
+            if !rotations[..=place].iter().all(|other| within_angle(&rotation, other, cosine)) {
+                return false;
+            }
+            rotations[place + 1] = rotation;
+        }
+        true
+    }
+}

@@ -1,0 +1,256 @@
+//! RANSIC: L. Sun, "RANSIC: Fast and highly robust estimation for rotation search and point cloud registration using invariant
+//! compatibility", IEEE Robotics and Automation Letters 7 (2022).
+//!
+//! Three matches at random whose scale ratios, edges and translations agree give a transform that is kept. Two of them that agree
+//! with each other are hardly both wrong: they are fitted together and verified.
+//!
+//! There is no end but the caller's clock and the limit of [`Draws`]. After the third failed verification the last one is returned
+//! whatever it is, as published.
+
+use pcr99::{
+    Similarity, StopReason,
+    parts::{Affine, Soa, squared_residual},
+    random::Random,
+    stop::StopCheck,
+};
+
+use super::{
+    Baseline, EitherScale, Found, Matches,
+    blocks::{Rotation, inliers, rotate, triangle_rotation},
+    draws::{Draws, Ratios, fit_by_norms, may_be_within_a_tenth, square, squared_lengths, within_angle},
+};
+use crate::vector::{add, subtract, times};
+
+/// Of scale ratios and of edges, in σ.
+const SCALE: f64 = 4.3;
+/// Of translations, in σ.
+const TRANSLATION: f64 = 5.2;
+/// How far the three ratios may range, relative to the scale.
+const RANGE: f64 = 0.1;
+/// How far the ratios' mean may be from a known scale.
+const WINDOW: f64 = 0.06;
+/// The scales of two transforms that agree differ by no more than this, relative to their mean.
+const SCALES_AGREE: f64 = 0.1;
+/// The rotations by no more than this, in degrees.
+const ROTATIONS_AGREE: f64 = 10.0;
+/// The translations by no more than this, in σ.
+const TRANSLATIONS_AGREE: f64 = 2.0 * TRANSLATION;
+/// In σ.
+const INLIER: f64 = 5.1;
+/// A verified set has at least so many inliers,
+const LEAST_INLIERS: usize = 9;
+/// and no larger root mean square residual, in σ.
+const LARGEST_RMS: f64 = 2.78;
+/// So many transforms must agree with a new one before it is verified; one more after each failure, up to this.
+const MOST_NEEDED: usize = 3;
+
+/// Random sampling with invariant compatibility; keeps its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Ransic {
+    kept: Kept,
+    union: Vec<u32>,
+}
+
+/// The transform of three matches.
+#[derive(Debug, Clone, Copy)]
+struct Model {
+    triple: [u32; 3],
+    scale: f64,
+    rotation: Rotation,
+    /// What each of the three says of the translation: `t_m = b_m − s·R·a_m`.
+    translations: [[f64; 3]; 3],
+}
+
+impl Baseline for Ransic {
+    type Scale = EitherScale;
+
+    fn find(
+        &mut self,
+        matches: &Matches<'_>,
+        scale: EitherScale,
+        random: &mut Random,
+        stop: StopCheck<'_>,
+    ) -> Found {
+        let Matches { points, sigma } = *matches;
+        let mut draws = Draws::new(points.len(), stop);
+        let (mut hypotheses, mut needed, mut least_points) = (0, 1, 3);
+        let mut consensus = Vec::new();
+        self.kept.clear();
+        let stopped_because = loop {
+            if let Err(reason) = draws.another() {
+                break reason;
+            }
+            let Some(model) = model(points, random.distinct_triple(points.len()), scale, sigma) else {
+                continue;
+            };
+            if !self.kept.add(model, sigma) {
+                continue;
+            }
+            hypotheses += 1;
+            if self.kept.agreeing.len() < needed {
+                continue;
+            }
+            self.kept.union_of_agreeing(&mut self.union);
+            if self.union.len() < least_points {
+                continue;
+            }
+            let verified = Verified::new(points, &self.union, scale, sigma);
+            if verified.passes(sigma) {
+                consensus = verified.inliers;
+                break StopReason::EnoughInliers;
+            }
+            if needed == MOST_NEEDED {
+                consensus = verified.inliers;
+                break StopReason::Exhausted;
+            }
+            if verified.inliers.len() > consensus.len() {
+                consensus = verified.inliers;
+            }
+            needed += 1;
+            least_points = if needed == MOST_NEEDED { 9 } else { 5 };
+        };
+        let model = fit_by_norms(points, &consensus, scale);
+        Found { model, samples: draws.made(), hypotheses, stopped_because }
+    }
+}
+
+/// The transform of three matches that pass every test. The order of the tests changes nothing but the time: cheap ones first.
+fn model(points: &Soa, triple: [usize; 3], scale: EitherScale, sigma: f64) -> Option<Model> {
+    let [i, j, k] = triple;
+    let edge = 2.0 * SCALE * sigma;
+    let known = scale == EitherScale::Known;
+    if known {
+        // With the scale in its window, |d_b − s·d_a| ≤ e makes d_b at most 1.06·d_a + e and at least 0.94·d_a − e.
+        let [a_sq, b_sq] = squared_lengths(points, i, j);
+        let a = a_sq.sqrt();
+        let slack = edge + (WINDOW + 1e-9) * a;
+        let (low, high) = ((a - slack).max(0.0), a + slack);
+        if b_sq > high * high || b_sq < low * low {
+            return None;
+        }
+    }
+    let a = [points.source(i), points.source(j), points.source(k)];
+    let b = [points.target(i), points.target(j), points.target(k)];
+    let third = |v: [f64; 3]| v.map(|x| x / 3.0);
+    let (p, q) = (third(add(add(a[0], a[1]), a[2])), third(add(add(b[0], b[1]), b[2])));
+    let squares: [[f64; 2]; 3] =
+        std::array::from_fn(|m| [square(subtract(a[m], p)), square(subtract(b[m], q))]);
+    if !known
+        && !(may_be_within_a_tenth(squares[0], squares[1])
+            && may_be_within_a_tenth(squares[1], squares[2])
+            && may_be_within_a_tenth(squares[2], squares[0]))
+    {
+        return None;
+    }
+    let ratios = Ratios::new(squares)?;
+    let s = ratios.mean;
+    let in_window = !known || (s - 1.0).abs() <= WINDOW;
+    let of_range = if known { 1.0 } else { s };
+    if !in_window || ratios.range() > RANGE * of_range || !ratios.agree(SCALE * sigma) {
+        return None;
+    }
+    for (m, l) in [(0, 1), (1, 2), (2, 0)] {
+        let [a_sq, b_sq] = [square(subtract(a[m], a[l])), square(subtract(b[m], b[l]))];
+        if (b_sq.sqrt() - s * a_sq.sqrt()).abs() > edge {
+            return None;
+        }
+    }
+    let rotation = triangle_rotation(points, triple)?;
+    let translations: [[f64; 3]; 3] =
+        std::array::from_fn(|m| subtract(b[m], times(s, rotate(&rotation, a[m]))));
+    let [t0, t1, t2] = translations;
+    let bound_sq = (TRANSLATION * sigma) * (TRANSLATION * sigma);
+    let near = |t, u| square(subtract(t, u)) <= bound_sq;
+    let mut sorted = triple.map(|i| i as u32);
+    sorted.sort_unstable();
+    (near(t0, t1) && near(t1, t2) && near(t2, t0)).then_some(Model {
+        triple: sorted,
+        scale: s,
+        rotation,
+        translations,
+    })
+}
+
+/// All transforms so far, and which of them agree with the last one.
+#[derive(Debug, Default)]
+struct Kept {
+    models: Vec<Model>,
+    /// Scale and first translation of each: what is looked at first, close together in memory.
+    first_look: Vec<[f64; 4]>,
+    /// Positions of those that agree with the last.
+    agreeing: Vec<u32>,
+}
+
+impl Kept {
+    fn clear(&mut self) {
+        self.models.clear();
+        self.first_look.clear();
+        self.agreeing.clear();
+    }
+
+    /// Keeps `model` and finds those that agree with it; false when its three matches are kept already, in whatever order.
+    ///
+    /// Published is a test that the scales differ at all, as a sign that the matches do; the matches themselves are compared
+    /// here, so that exact data, where all scales are equal, can be solved.
+    fn add(&mut self, model: Model, sigma: f64) -> bool {
+        self.agreeing.clear();
+        let cosine = libm::cos(ROTATIONS_AGREE.to_radians());
+        let bound_sq = (TRANSLATIONS_AGREE * sigma) * (TRANSLATIONS_AGREE * sigma);
+        let [t0, t1, t2] = model.translations;
+        let near = |t, u| square(subtract(t, u)) <= bound_sq;
+        for (place, &[s, x, y, z]) in self.first_look.iter().enumerate() {
+            let like = (s - model.scale).abs() <= SCALES_AGREE * 0.5 * (s + model.scale);
+            if !(like && near(t0, [x, y, z])) {
+                continue;
+            }
+            let other = &self.models[place];
+            if other.triple == model.triple {
+                return false;
+            }
+            let [_, u1, u2] = other.translations;
+            if within_angle(&model.rotation, &other.rotation, cosine)
+                && near(t1, u1)
+                && near(t2, u2)
+                && near(t0, u1)
+                && near(t1, u2)
+                && near(t0, u2)
+            {
+                self.agreeing.push(place as u32);
+            }
+        }
+        self.models.push(model);
+        self.first_look.push([model.scale, t0[0], t0[1], t0[2]]);
+        true
+    }
+
+    /// The matches of the last model and of those that agree with it, each once.
+    fn union_of_agreeing(&self, union: &mut Vec<u32>) {
+        union.clear();
+        union.extend(self.models.last().iter().flat_map(|model| model.triple));
+        union.extend(self.agreeing.iter().flat_map(|&place| self.models[place as usize].triple));
+        union.sort_unstable();
+        union.dedup();
+    }
+}
+
+/// What follows the transform fitted to some matches.
+struct Verified {
+    inliers: Vec<u32>,
+    rms: f64,
+}
+
+impl Verified {
+    fn new(points: &Soa, some: &[u32], scale: EitherScale, sigma: f64) -> Self {
+        let fitted: Option<Similarity> = fit_by_norms(points, some, scale);
+        let Some(model) = fitted else { return Self { inliers: Vec::new(), rms: 0.0 } };
+        let inliers = inliers(points, &model, INLIER * sigma);
+        let affine = Affine::from(&model);
+        let sum: f64 = inliers.iter().map(|&i| squared_residual(points, &affine, i as usize)).sum();
+        let rms = (sum / inliers.len() as f64).sqrt();
+        Self { inliers, rms }
+    }
+
+    fn passes(&self, sigma: f64) -> bool {
+        self.inliers.len() >= LEAST_INLIERS && self.rms <= LARGEST_RMS * sigma
+    }
+}

@@ -1,0 +1,174 @@
+//! TEASER: H. Yang, J. Shi, L. Carlone, "TEASER: Fast and certifiable point cloud registration", IEEE Transactions on Robotics 37
+//! (2021), as its fast variant runs it: without the certificate.
+//!
+//! Differences of matches do not depend on the translation, and their lengths not on the rotation. So the scale comes first, by a vote
+//! of all pairs; then the largest set of matches whose pairs all agree with it; then the rotation from differences within that
+//! set; then the translation, again by a vote.
+
+/// The largest clique.
+mod clique;
+
+/// Which pairs agree with the scale.
+mod graph;
+
+/// Adaptive voting for one number.
+mod vote;
+
+use pcr99::{
+    Similarity, StopReason,
+    parts::Soa,
+    random::Random,
+    stop::{StopCheck, StopRequest},
+};
+
+use self::{
+    clique::Cliques,
+    graph::Graph,
+    vote::{Interval, Voting},
+};
+use super::{
+    Baseline, EitherScale, Found, Matches,
+    blocks::{Rotation, rotate},
+    draws::squared_lengths,
+    gnc_tls::{Annealing, Limits, TOLERANCE},
+};
+use crate::vector::{subtract, times};
+
+/// Largest error of an inlier, in σ: what all but one in a million stay below in three dimensions.
+const BOUND: f64 = 5.54;
+const MOST_ROUNDS: u64 = 100;
+/// Points farther off than this, in units of the bulk, vote for no scale: the weights of their pairs would drown all others.
+const FARTHEST_VOTER: f64 = 1024.0;
+/// The vote of all pairs takes 48 bytes a pair: 1.5 GiB for so many matches.
+pub(crate) const MOST_MATCHES: usize = 8192;
+
+/// Truncated least squares estimation with decoupled stages; keeps its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Teaser {
+    intervals: Vec<Interval>,
+    voting: Voting,
+    graph: Graph,
+    cliques: Cliques,
+    differences: Soa,
+    annealing: Annealing,
+}
+
+impl Baseline for Teaser {
+    type Scale = EitherScale;
+
+    fn find(
+        &mut self,
+        matches: &Matches<'_>,
+        scale: EitherScale,
+        _: &mut Random,
+        stop: StopCheck<'_>,
+    ) -> Found {
+        let n = matches.points.len() as u64;
+        let pairs = n * (n - 1) / 2;
+        match self.stages(matches, scale, stop) {
+            Ok((model, stopped_because)) => {
+                Found { model, samples: pairs, hypotheses: self.annealing.rounds, stopped_because }
+            }
+            Err(request) => Found { model: None, samples: 0, hypotheses: 0, stopped_because: request.into() },
+        }
+    }
+}
+
+impl Teaser {
+    fn stages(
+        &mut self,
+        matches: &Matches<'_>,
+        scale: EitherScale,
+        stop: StopCheck<'_>,
+    ) -> Result<(Option<Similarity>, StopReason), StopRequest> {
+        let Matches { points, sigma } = *matches;
+        let bound = BOUND * sigma;
+        self.annealing.rounds = 0;
+        let nothing = Ok((None, StopReason::Exhausted));
+        let s = match scale {
+            EitherScale::Known => 1.0,
+            EitherScale::Unknown => match self.scale(points, bound, stop)? {
+                Some(s) if s > 0.0 => s,
+                _ => return nothing,
+            },
+        };
+        self.graph.assign_consistent(points, s, 2.0 * bound, stop)?;
+        let (clique, told) = self.cliques.largest(&self.graph, stop);
+        if clique.len() < 2 {
+            return nothing;
+        }
+        let Some(rotation) = self.rotation(points, &clique, s, sigma) else { return nothing };
+        let Some(translation) = self.translation(points, &clique, s, &rotation, bound) else {
+            return nothing;
+        };
+        let ended = told.map_or(StopReason::Confident, StopReason::from);
+        Ok((Some(Similarity::new(s, rotation, translation)), ended))
+    }
+
+    /// The scale by a vote of all pairs: `‖b_i − b_j‖/‖a_i − a_j‖`, give or take `2β/‖a_i − a_j‖`.
+    fn scale(&mut self, points: &Soa, bound: f64, stop: StopCheck<'_>) -> Result<Option<f64>, StopRequest> {
+        let within = |x: &f64| x.abs() <= FARTHEST_VOTER;
+        let votes = |&i: &usize| points.source(i).iter().all(within) && points.target(i).iter().all(within);
+        let voters: Vec<usize> = (0..points.len()).filter(votes).collect();
+        self.intervals.clear();
+        for (k, &i) in voters.iter().enumerate() {
+            if let Some(request) = stop() {
+                return Err(request);
+            }
+            for &j in &voters[..k] {
+                let [a_sq, b_sq] = squared_lengths(points, i, j);
+                let half_width = 2.0 * bound / a_sq.sqrt();
+                if half_width.is_finite() {
+                    self.intervals.push(Interval { value: (b_sq / a_sq).sqrt(), half_width });
+                }
+            }
+        }
+        self.voting.vote(&self.intervals, stop)
+    }
+
+    /// The rotation of the differences between each member of the clique and the next, around to the first.
+    fn rotation(&mut self, points: &Soa, clique: &[u32], s: f64, sigma: f64) -> Option<Rotation> {
+        // With each difference its opposite: then their means are zero, and fitting a motion fits the rotation alone.
+        self.differences.a.iter_mut().chain(&mut self.differences.b).for_each(Vec::clear);
+        for (k, &i) in clique.iter().enumerate() {
+            let j = clique[(k + 1) % clique.len()];
+            for axis in 0..3 {
+                let across = |column: &[f64]| column[j as usize] - column[i as usize];
+                let (a, b) = (across(&points.a[axis]), across(&points.b[axis]) / s);
+                self.differences.a[axis].extend([a, -a]);
+                self.differences.b[axis].extend([b, -b]);
+            }
+        }
+        let noise = sigma / s;
+        let limits = Limits {
+            bound: 2.0 * BOUND * noise,
+            tolerance: 2.0 * TOLERANCE * noise * noise, // each difference counts twice
+            most_rounds: MOST_ROUNDS,
+        };
+        // Not interrupted: it takes little, and without it all was for nothing.
+        let (model, _) = self.annealing.run(&self.differences, Some(1.0), &limits, &pcr99::stop::never);
+        model.map(|model| model.rotation())
+    }
+
+    /// The translation by a vote of the clique, axis by axis: `b − s·R·a`, give or take `β`.
+    fn translation(
+        &mut self,
+        points: &Soa,
+        clique: &[u32],
+        s: f64,
+        rotation: &Rotation,
+        bound: f64,
+    ) -> Option<[f64; 3]> {
+        let mut translation = [0.0; 3];
+        for (axis, estimate) in translation.iter_mut().enumerate() {
+            self.intervals.clear();
+            self.intervals.extend(clique.iter().map(|&i| {
+                let (a, b) = (points.source(i as usize), points.target(i as usize));
+                let value = subtract(b, times(s, rotate(rotation, a)))[axis];
+                Interval { value, half_width: bound }
+            }));
+            *estimate = self.voting.vote(&self.intervals, &pcr99::stop::never).ok().flatten()?;
+        }
+        Some(translation)
+    }
+}
