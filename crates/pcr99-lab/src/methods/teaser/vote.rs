@@ -3,6 +3,9 @@
 //! Each value `x` with half-width `α` is an interval `[x − α, x + α]`. Between neighbouring ends the set of intervals that overlap is
 //! constant; the estimate of each such set is the mean weighted by `1/α²`, and the set with the least truncated cost
 //! `Σ ((x − estimate)/α)² + (number of the others)` wins.
+//!
+//! Sorting all ends and sweeping over them finds it. Here the ends are first tallied in buckets, which bounds the cost of every set in
+//! a bucket from below; only buckets that may hold the best one are sorted and swept. The answer is the same.
 
 use pcr99::stop::{StopCheck, StopRequest};
 
@@ -13,155 +16,250 @@ pub(super) struct Interval {
     pub(super) half_width: f64,
 }
 
-/// An end of an interval: the position in an order of bits, then whether it is the upper end (so that intervals that touch
-/// overlap) with the number of the interval.
-type End = (u64, u32);
+/// Buckets for the ends of intervals.
+const BUCKETS: usize = 4096;
+/// Says that an interval is left out.
+const NOWHERE: u16 = u16::MAX;
+/// Intervals between two looks at the clock.
+const BETWEEN_CHECKS: usize = 1 << 14;
+/// The widths of a typical interval come from about so many.
+const SAMPLE: usize = 1001;
 
-/// The bit of an upper end.
-const UPPER: u32 = 1 << 31;
-/// Intervals at most.
-pub(super) const MOST: usize = (UPPER - 1) as usize;
-/// Ends are put into buckets by so many leading bits: sign, exponent and six of the fraction. Each is then sorted on its own,
-/// in the cache, and the clock is looked at between them.
-const BUCKET_BITS: u32 = 18;
-
-/// Sorts and sweeps; keeps its buffers.
+/// Votes; keeps its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Voting {
+    /// The buckets of both ends of each interval.
+    places: Vec<[u16; 2]>,
+    tallies: Vec<Tally>,
     ends: Vec<End>,
-    starts: Vec<u32>,
+}
+
+/// An end of an interval.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    bucket: u16,
+    is_upper: bool,
+    place: f64,
+    interval: Interval,
 }
 
 impl Voting {
-    /// The estimate; `None` when there are no intervals with finite ends, or it is no number.
+    /// The estimate; `None` when there is none: no intervals of finite width, or numbers beyond all measure.
     pub(super) fn vote(
         &mut self,
         intervals: &[Interval],
         stop: StopCheck<'_>,
     ) -> Result<Option<f64>, StopRequest> {
-        if self.fill(intervals).is_none() {
-            return Ok(None);
-        }
-        let mut sweep = Sweep::new(intervals.len());
-        let mut from = 0;
-        for bucket in 0..self.starts.len() - 1 {
-            let to = self.starts[bucket + 1] as usize;
-            if to == from {
-                continue;
+        self.tally(intervals, stop)?;
+        // The set at the beginning of each bucket, and the bucket with most intervals.
+        let (mut set, mut fullest, mut most) = (Set::default(), 0, 0.0);
+        for (bucket, tally) in self.tallies.iter_mut().enumerate() {
+            tally.before = set;
+            set = set.with(&tally.lower).without(&tally.upper);
+            let holds = tally.before.len + tally.lower.len;
+            if holds > most {
+                (fullest, most) = (bucket, holds);
             }
+        }
+        let all: f64 = self.tallies.iter().map(|tally| tally.lower.len).sum();
+        let mut best = Best { all, cost: f64::INFINITY, estimate: None };
+        self.sweep(intervals, &mut best, |bucket, _| bucket == fullest, stop)?;
+        let reached = best.cost;
+        self.sweep(
+            intervals,
+            &mut best,
+            |bucket, tally| bucket != fullest && tally.least_cost(all) < reached,
+            stop,
+        )?;
+        Ok(best.estimate.filter(|estimate| estimate.is_finite()))
+    }
+
+    /// Finds the bucket of every end, and what begins and ends in each bucket.
+    fn tally(&mut self, intervals: &[Interval], stop: StopCheck<'_>) -> Result<(), StopRequest> {
+        self.places.clear();
+        self.tallies.clear();
+        self.tallies.resize(BUCKETS, Tally::default());
+        let bucket = Buckets::of(intervals);
+        for some in intervals.chunks(BETWEEN_CHECKS) {
             if let Some(request) = stop() {
                 return Err(request);
             }
-            let ends = &mut self.ends[from..to];
-            ends.sort_unstable();
-            ends.iter().for_each(|&(_, end)| sweep.pass(intervals, end));
-            from = to;
-        }
-        Ok(sweep.best.filter(|estimate| estimate.is_finite()))
-    }
-
-    /// Puts all ends into buckets in ascending order; `None` when there are none.
-    fn fill(&mut self, intervals: &[Interval]) -> Option<()> {
-        debug_assert!(intervals.len() <= MOST);
-        let keys = |interval: &Interval| {
-            let Interval { value, half_width } = *interval;
-            [ordered(value - half_width), ordered(value + half_width)]
-        };
-        let bucket = |key: u64| (key >> (64 - BUCKET_BITS)) as usize;
-        let (mut low, mut high) = (usize::MAX, 0);
-        for interval in intervals {
-            let [lower, upper] = keys(interval);
-            (low, high) = (low.min(bucket(lower)), high.max(bucket(upper)));
-        }
-        if low > high {
-            return None;
-        }
-        // Two places on: counting first, then `starts[b + 1]` is where the next end of bucket b goes, and in the end where b ends.
-        self.starts.clear();
-        self.starts.resize(high - low + 3, 0);
-        for key in intervals.iter().flat_map(keys) {
-            self.starts[bucket(key) - low + 2] += 1;
-        }
-        for bucket in 2..self.starts.len() {
-            self.starts[bucket] += self.starts[bucket - 1];
-        }
-        self.ends.resize(2 * intervals.len(), (0, 0));
-        for (i, interval) in intervals.iter().enumerate() {
-            for (key, tag) in keys(interval).into_iter().zip([0, UPPER]) {
-                let place = &mut self.starts[bucket(key) - low + 1];
-                self.ends[*place as usize] = (key, i as u32 | tag);
-                *place += 1;
+            for interval in some {
+                let &Interval { value, half_width } = interval;
+                if !half_width.is_finite() {
+                    self.places.push([NOWHERE; 2]);
+                    continue;
+                }
+                let places = [bucket.holding(value - half_width), bucket.holding(value + half_width)];
+                let one = Set::of(interval);
+                self.tallies[usize::from(places[0])].lower.add(&one);
+                self.tallies[usize::from(places[1])].upper.add(&one);
+                self.places.push(places);
             }
         }
-        self.starts.pop();
-        Some(())
+        Ok(())
+    }
+
+    /// Looks at every set in the buckets that are picked.
+    fn sweep(
+        &mut self,
+        intervals: &[Interval],
+        best: &mut Best,
+        pick: impl Fn(usize, &Tally) -> bool,
+        stop: StopCheck<'_>,
+    ) -> Result<(), StopRequest> {
+        let picked: Vec<bool> =
+            self.tallies.iter().enumerate().map(|(bucket, tally)| pick(bucket, tally)).collect();
+        let is_picked = |bucket: u16| bucket != NOWHERE && picked[usize::from(bucket)];
+        self.ends.clear();
+        for (interval, &[lower, upper]) in intervals.iter().zip(&self.places) {
+            let Interval { value, half_width } = *interval;
+            if is_picked(lower) {
+                let place = value - half_width;
+                self.ends.push(End { bucket: lower, is_upper: false, place, interval: *interval });
+            }
+            if is_picked(upper) {
+                let place = value + half_width;
+                self.ends.push(End { bucket: upper, is_upper: true, place, interval: *interval });
+            }
+        }
+        // Intervals that touch overlap: at equal places lower ends come first. Equal ends stay in the order given.
+        self.ends.sort_by_key(|end| end.bucket);
+        for ends in self.ends.chunk_by_mut(|end, next| end.bucket == next.bucket) {
+            if let Some(request) = stop() {
+                return Err(request);
+            }
+            ends.sort_by(|end, next| end.place.total_cmp(&next.place).then(end.is_upper.cmp(&next.is_upper)));
+            let mut set = self.tallies[usize::from(ends[0].bucket)].before;
+            best.consider(&set);
+            for end in ends {
+                let one = Set::of(&end.interval);
+                set = if end.is_upper { set.without(&one) } else { set.with(&one) };
+                best.consider(&set);
+            }
+        }
+        Ok(())
     }
 }
 
-/// Bits that order as the numbers do.
-fn ordered(x: f64) -> u64 {
-    let bits = (x + 0.0).to_bits(); // −0 becomes 0
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+/// The buckets: `x/(m + |x|)` cut into equal parts, so that they are finest around `±m` and reach to infinity.
+struct Buckets {
+    middle: f64,
 }
 
-/// The set of intervals at one place, and the best so far.
-struct Sweep {
-    all: f64,
-    inside: f64,
-    /// Sums of `w`, `w·x` and `w·x²` over the set, with `w = 1/α²`.
+impl Buckets {
+    /// With the median size of an upper end for `m`.
+    fn of(intervals: &[Interval]) -> Self {
+        let some = intervals.iter().step_by(intervals.len() / SAMPLE + 1);
+        let mut sizes: Vec<f64> =
+            some.map(|i| i.value.abs() + i.half_width).filter(|x| x.is_finite()).collect();
+        let half = sizes.len() / 2;
+        let median =
+            if sizes.is_empty() { 1.0 } else { *sizes.select_nth_unstable_by(half, f64::total_cmp).1 };
+        Self { middle: median.max(f64::MIN_POSITIVE) }
+    }
+
+    /// Rounding keeps the order: each operation here does.
+    #[inline]
+    fn holding(&self, x: f64) -> u16 {
+        let part = (1.0 - self.middle / (self.middle + x.abs())).copysign(x);
+        ((0.5 * BUCKETS as f64 * (1.0 + part)) as u16).min(BUCKETS as u16 - 1)
+    }
+}
+
+/// What begins and ends in a bucket.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    /// The intervals at its beginning.
+    before: Set,
+    lower: Set,
+    upper: Set,
+}
+
+impl Tally {
+    /// No set in the bucket costs less: it holds at most all that are there at some place, and at least those that are there at
+    /// every place, which alone have no larger spread.
+    fn least_cost(&self, all: f64) -> f64 {
+        let throughout = self.before.without(&self.upper);
+        let rounding = 1e-9 * self.before.second;
+        all - (self.before.len + self.lower.len) + (throughout.spread() - rounding).max(0.0)
+    }
+}
+
+/// Sums over a set of intervals.
+#[derive(Debug, Clone, Copy, Default)]
+struct Set {
+    len: f64,
+    /// Sums of `w`, `w·x` and `w·x²`, with `w = 1/α²`.
     weights: f64,
     first: f64,
     second: f64,
-    least_cost: f64,
-    best: Option<f64>,
 }
 
-impl Sweep {
-    fn new(intervals: usize) -> Self {
-        let (all, zero) = (intervals as f64, 0.0);
+impl Set {
+    #[inline]
+    fn of(interval: &Interval) -> Self {
+        let Interval { value, half_width } = *interval;
+        let weights = 1.0 / (half_width * half_width);
+        let first = weights * value;
+        Self { len: 1.0, weights, first, second: first * value }
+    }
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        *self = self.with(other);
+    }
+
+    #[inline]
+    fn with(&self, other: &Self) -> Self {
         Self {
-            all,
-            inside: zero,
-            weights: zero,
-            first: zero,
-            second: zero,
-            least_cost: f64::INFINITY,
-            best: None,
+            len: self.len + other.len,
+            weights: self.weights + other.weights,
+            first: self.first + other.first,
+            second: self.second + other.second,
         }
     }
 
     #[inline]
-    fn pass(&mut self, intervals: &[Interval], end: u32) {
-        let Interval { value, half_width } = intervals[(end & !UPPER) as usize];
-        let weight = 1.0 / (half_width * half_width);
-        if end & UPPER == 0 {
-            self.change(1.0, weight, value);
-        } else {
-            self.change(-1.0, weight, value);
-            if self.inside == 0.0 {
-                // Nothing of what rounding left.
-                (self.weights, self.first, self.second) = (0.0, 0.0, 0.0);
-            }
+    fn without(&self, other: &Self) -> Self {
+        // Nothing of what rounding leaves of an empty set.
+        if self.len <= other.len {
+            return Self { len: self.len - other.len, ..Self::default() };
         }
+        Self {
+            len: self.len - other.len,
+            weights: self.weights - other.weights,
+            first: self.first - other.first,
+            second: self.second - other.second,
+        }
+    }
+
+    /// `Σ w·(x − estimate)²`.
+    #[inline]
+    fn spread(&self) -> f64 {
+        if self.len > 0.0 { (self.second - self.first * (self.first / self.weights)).max(0.0) } else { 0.0 }
+    }
+}
+
+/// The best set so far.
+struct Best {
+    all: f64,
+    cost: f64,
+    estimate: Option<f64>,
+}
+
+impl Best {
+    #[inline]
+    fn consider(&mut self, set: &Set) {
         // The others alone cost so much.
-        let others = self.all - self.inside;
-        if others >= self.least_cost || self.inside == 0.0 {
+        let others = self.all - set.len;
+        if others >= self.cost || set.len <= 0.0 {
             return;
         }
-        let estimate = self.first / self.weights;
-        let cost = (self.second - self.first * estimate).max(0.0) + others;
-        if cost < self.least_cost {
-            (self.least_cost, self.best) = (cost, Some(estimate));
+        let cost = set.spread() + others;
+        if cost < self.cost {
+            (self.cost, self.estimate) = (cost, Some(set.first / set.weights));
         }
-    }
-
-    #[inline]
-    fn change(&mut self, sign: f64, weight: f64, value: f64) {
-        let weight = sign * weight;
-        self.inside += sign;
-        self.weights += weight;
-        self.first += weight * value;
-        self.second += weight * value * value;
     }
 }
 
@@ -207,9 +305,13 @@ mod tests {
         }
 
         #[test]
-        fn bits_order_as_numbers_do(x in any::<f64>(), y in any::<f64>()) {
-            prop_assume!(!x.is_nan() && !y.is_nan());
-            prop_assert_eq!(ordered(x).cmp(&ordered(y)), x.partial_cmp(&y).unwrap());
+        fn buckets_keep_the_order(x in any::<f64>(), y in -3.0..3.0_f64, z in -3.0..3.0_f64, middle in 1e-3..1e3_f64) {
+            let buckets = Buckets { middle };
+            for (x, y) in [(x, y), (y, z), (y, y + 1e-12)] {
+                prop_assume!(!x.is_nan());
+                let (low, high) = (x.min(y), x.max(y));
+                prop_assert!(buckets.holding(low) <= buckets.holding(high));
+            }
         }
     }
 
@@ -224,6 +326,8 @@ mod tests {
         assert_eq!(estimate(&[interval(4.0); 50]), Some(4.0));
         let touching = [Interval { value: 0.0, half_width: 1.0 }, Interval { value: 2.0, half_width: 1.0 }];
         assert!(at(&touching, 1.0).0 == 2.0 && estimate(&touching).is_some());
+        let boundless = Interval { value: 1.0, half_width: f64::INFINITY };
+        assert_eq!(estimate(&[boundless, interval(4.0)]), Some(4.0));
     }
 
     #[test]
