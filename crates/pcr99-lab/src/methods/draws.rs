@@ -11,7 +11,7 @@ use super::{
     EitherScale,
     blocks::{Rotation, centroids, norm_ratio_scale},
 };
-use crate::vector::{dot, subtract};
+use crate::vector::{add, dot, subtract};
 
 /// Draws between two looks at the clock.
 const BETWEEN_CHECKS: u64 = 1024;
@@ -70,13 +70,48 @@ pub(super) fn square(v: [f64; 3]) -> f64 {
     dot(v, v)
 }
 
-/// `‖a_i − a_j‖²` and `‖b_i − b_j‖²`.
-#[inline]
-pub(super) fn squared_lengths(points: &Soa, i: usize, j: usize) -> [f64; 2] {
-    [
-        square(subtract(points.source(i), points.source(j))),
-        square(subtract(points.target(i), points.target(j))),
-    ]
+/// The matches one after the other, source and target of each together: for random access that is one place in memory instead
+/// of six.
+#[derive(Debug, Default)]
+pub(super) struct Rows(Vec<[[f64; 3]; 2]>);
+
+impl Rows {
+    /// Becomes `points`, keeping its buffer.
+    pub(super) fn assign(&mut self, points: &Soa) {
+        self.0.clear();
+        self.0.extend((0..points.len()).map(|i| [points.source(i), points.target(i)]));
+    }
+
+    /// Source and target of match `i`.
+    #[inline]
+    pub(super) fn get(&self, i: usize) -> [[f64; 3]; 2] {
+        self.0[i]
+    }
+
+    /// `‖a_i − a_j‖²` and `‖b_i − b_j‖²`.
+    #[inline]
+    pub(super) fn squared_lengths(&self, i: usize, j: usize) -> [f64; 2] {
+        let ([a, b], [c, d]) = (self.0[i], self.0[j]);
+        [square(subtract(a, c)), square(subtract(b, d))]
+    }
+
+    /// `|‖b_i − b_j‖ − s·‖a_i − a_j‖| ≤ tolerance`.
+    #[inline]
+    pub(super) fn keeps_length(&self, i: usize, j: usize, s: f64, tolerance: f64) -> bool {
+        let [a_sq, b_sq] = self.squared_lengths(i, j);
+        (b_sq.sqrt() - s * a_sq.sqrt()).abs() <= tolerance
+    }
+
+    /// The means of three matches on both sides, and the squared distances of each of the three from them.
+    #[inline]
+    pub(super) fn about_mean(&self, triple: [usize; 3]) -> ([[f64; 3]; 2], [[f64; 2]; 3]) {
+        let rows = triple.map(|i| self.0[i]);
+        let mean = std::array::from_fn(|side| {
+            add(add(rows[0][side], rows[1][side]), rows[2][side]).map(|x| x * (1.0 / 3.0))
+        });
+        let squares = rows.map(|[a, b]| [square(subtract(a, mean[0])), square(subtract(b, mean[1]))]);
+        (mean, squares)
+    }
 }
 
 /// Three ratios with their weights: the tests that RANSIC and ICOS share.

@@ -7,7 +7,7 @@ use pcr99::{Similarity, StopReason, parts::Soa, random::Random, stop::StopCheck}
 
 use super::{
     Baseline, Found, KnownScale, Matches,
-    draws::{square, squared_lengths},
+    draws::{Rows, square},
 };
 use crate::vector::{Vector, add, cross, subtract, times};
 
@@ -34,6 +34,7 @@ const BETWEEN_CHECKS: u64 = 1024;
 pub(crate) struct Fgr {
     /// How often each match was drawn.
     times_drawn: Vec<u32>,
+    rows: Rows,
     some: Vec<Pair>,
 }
 
@@ -103,6 +104,8 @@ impl Fgr {
         let n = points.len();
         self.times_drawn.clear();
         self.times_drawn.resize(n, 0);
+        self.rows.assign(points);
+        let rows = &self.rows;
         let (mut samples, mut triples) = (0, 0);
         while samples < TRIALS * n as u64 && triples < MOST_TRIPLES {
             if samples % BETWEEN_CHECKS == 0
@@ -113,7 +116,7 @@ impl Fgr {
             samples += 1;
             let triple = random.distinct_triple(n);
             let [i, j, k] = triple;
-            if keeps_length(points, i, j) && keeps_length(points, j, k) && keeps_length(points, k, i) {
+            if keeps_length(rows, i, j) && keeps_length(rows, j, k) && keeps_length(rows, k, i) {
                 triple.iter().for_each(|&i| self.times_drawn[i] += 1);
                 triples += 1;
             }
@@ -123,8 +126,8 @@ impl Fgr {
 }
 
 /// Whether the ratio of the lengths of an edge lies strictly between 0.95 and 1/0.95.
-fn keeps_length(points: &Soa, i: usize, j: usize) -> bool {
-    let [a_sq, b_sq] = squared_lengths(points, i, j);
+fn keeps_length(rows: &Rows, i: usize, j: usize) -> bool {
+    let [a_sq, b_sq] = rows.squared_lengths(i, j);
     a_sq.min(b_sq) > SIMILARITY * SIMILARITY * a_sq.max(b_sq)
 }
 

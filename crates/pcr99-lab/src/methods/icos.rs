@@ -6,17 +6,12 @@
 //!
 //! There is no end but the caller's clock and the limit of [`Draws`]. Fewer than seven matches are never enough.
 
-use pcr99::{
-    StopReason,
-    parts::{Affine, squared_residual},
-    random::Random,
-    stop::StopCheck,
-};
+use pcr99::{StopReason, random::Random, stop::StopCheck};
 
 use super::{
     Baseline, EitherScale, Found, Matches,
-    blocks::{Rotation, inliers, lengths, rotate, triangle_rotation},
-    draws::{Draws, Ratios, fit_by_norms, may_be_within_a_tenth, square, squared_lengths, within_angle},
+    blocks::{Rotation, inliers, rotate, triangle_rotation},
+    draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
 };
 use crate::vector::{add, subtract, times};
 
@@ -43,9 +38,11 @@ const ANGLE: f64 = 7.0;
 /// In σ.
 const INLIER: f64 = 5.1;
 
-/// Compatible structures.
+/// Compatible structures; keeps its buffer.
 #[derive(Debug, Default)]
-pub(crate) struct Icos;
+pub(crate) struct Icos {
+    rows: Rows,
+}
 
 impl Baseline for Icos {
     type Scale = EitherScale;
@@ -57,8 +54,9 @@ impl Baseline for Icos {
         random: &mut Random,
         stop: StopCheck<'_>,
     ) -> Found {
-        let mut search =
-            Search { matches, scale, random, draws: Draws::new(matches.points.len(), stop), seeds: 0 };
+        let draws = Draws::new(matches.points.len(), stop);
+        self.rows.assign(matches.points);
+        let mut search = Search { matches, rows: &self.rows, scale, random, draws, seeds: 0 };
         let (members, stopped_because) = match search.structure() {
             Ok(members) => (Some(members), StopReason::EnoughInliers),
             Err(reason) => (None, reason),
@@ -77,12 +75,14 @@ struct Seed {
     triple: [usize; 3],
     scale: f64,
     rotation: Rotation,
-    /// The transform that new members follow.
-    model: Affine,
+    /// What new members follow: `s·R` and the mean translation.
+    linear: Rotation,
+    translation: [f64; 3],
 }
 
 struct Search<'a> {
     matches: &'a Matches<'a>,
+    rows: &'a Rows,
     scale: EitherScale,
     random: &'a mut Random,
     draws: Draws<'a>,
@@ -114,12 +114,8 @@ impl Search<'_> {
 
     /// Three matches whose edges keep their lengths: random pairs until one does, then random thirds; `None` when none of those do.
     fn consistent_triple(&mut self) -> Result<Option<[usize; 3]>, StopReason> {
-        let Matches { points, sigma } = *self.matches;
-        let n = points.len();
-        let keeps_length = |i, j| {
-            let (a, b) = lengths(points, i, j);
-            (a - b).abs() <= EDGE * sigma
-        };
+        let (n, rows, edge) = (self.matches.points.len(), self.rows, EDGE * self.matches.sigma);
+        let keeps_length = |i, j| rows.keeps_length(i, j, 1.0, edge);
         let [i, j] = loop {
             self.draws.another()?;
             let i = self.random.below(n);
@@ -145,11 +141,11 @@ impl Search<'_> {
     fn seed(&self, triple: [usize; 3]) -> Option<Seed> {
         let Matches { points, sigma } = *self.matches;
         let [i, j, k] = triple;
-        let (first, second) = (squared_lengths(points, i, j), squared_lengths(points, j, k));
+        let (first, second) = (self.rows.squared_lengths(i, j), self.rows.squared_lengths(j, k));
         if !may_be_within_a_tenth(first, second) {
             return None;
         }
-        let squares = [first, second, squared_lengths(points, k, i)];
+        let squares = [first, second, self.rows.squared_lengths(k, i)];
         if !may_be_within_a_tenth(squares[1], squares[2]) {
             return None;
         }
@@ -160,7 +156,10 @@ impl Search<'_> {
             return None;
         }
         let rotation = triangle_rotation(points, triple)?;
-        let translation = |i| subtract(points.target(i), times(scale, rotate(&rotation, points.source(i))));
+        let translation = |i| {
+            let [a, b] = self.rows.get(i);
+            subtract(b, times(scale, rotate(&rotation, a)))
+        };
         let [t, u, v] = triple.map(translation);
         let bound_sq = (TRANSLATION * sigma) * (TRANSLATION * sigma);
         let near = |t, u| square(subtract(t, u)) <= bound_sq;
@@ -169,8 +168,8 @@ impl Search<'_> {
         }
         let of_members = self.scale.known().unwrap_or(scale);
         let linear = rotation.map(|row| times(of_members, row));
-        let model = Affine { linear, translation: add(add(t, u), v).map(|x| x / 3.0) };
-        Some(Seed { triple, scale, rotation, model })
+        let translation = add(add(t, u), v).map(|x| x / 3.0);
+        Some(Seed { triple, scale, rotation, linear, translation })
     }
 
     /// The seed with four more members, or `None` when they do not come in time.
@@ -204,11 +203,12 @@ impl Search<'_> {
 
     /// Whether match `k` is compatible with the seed and all members. The order of the tests changes nothing but the time.
     fn joins(&self, seed: &Seed, members: &[usize], k: usize) -> bool {
-        let Matches { points, sigma } = *self.matches;
-        if squared_residual(points, &seed.model, k) > (RESIDUAL * sigma) * (RESIDUAL * sigma) {
+        let ([a, b], sigma) = (self.rows.get(k), self.matches.sigma);
+        let residual = subtract(add(rotate(&seed.linear, a), seed.translation), b);
+        if square(residual) > (RESIDUAL * sigma) * (RESIDUAL * sigma) {
             return false;
         }
-        let squares = |m: usize| squared_lengths(points, members[m], k);
+        let squares = |m: usize| self.rows.squared_lengths(members[m], k);
         let Some(to_seed) = Ratios::new([squares(0), squares(1), squares(2)]) else { return false };
         let (mut weights, mut sum, mut low, mut high) = (0.0, 0.0, f64::INFINITY, 0.0_f64);
         for m in 0..members.len() {

@@ -12,8 +12,8 @@ use pcr99::{
 
 use super::{
     Baseline, EitherScale, Found, Matches,
-    blocks::{centroids, lengths, norm_ratio_scale, rotate, trials, triangle_rotation},
-    draws::Draws,
+    blocks::{centroids, rotate, trials, triangle_rotation},
+    draws::{Draws, Rows},
 };
 use crate::vector::{subtract, times};
 
@@ -27,6 +27,7 @@ const CONFIDENCE: f64 = 0.99;
 #[derive(Debug, Default)]
 pub(crate) struct Ransac {
     coarse: Coarse,
+    rows: Rows,
 }
 
 impl Baseline for Ransac {
@@ -42,6 +43,7 @@ impl Baseline for Ransac {
         let Matches { points, sigma } = *matches;
         let (n, delta) = (points.len(), INLIER * sigma);
         self.coarse.assign(points);
+        self.rows.assign(points);
         let (mut best, mut most) = (None, 2);
         let (mut draws, mut hypotheses, mut limit) = (Draws::new(n, stop), 0, f64::INFINITY);
         let stopped_because = loop {
@@ -51,9 +53,9 @@ impl Baseline for Ransac {
             if let Err(reason) = draws.another() {
                 break reason;
             }
-            let Some(model) = hypothesis(points, random.distinct_triple(n), scale, EDGE * sigma) else {
-                continue;
-            };
+            let triple = random.distinct_triple(n);
+            let Some(s) = common_scale(&self.rows, triple, scale, EDGE * sigma) else { continue };
+            let Some(model) = hypothesis(points, triple, s) else { continue };
             hypotheses += 1;
             let affine = Affine::from(&model);
             if !self.coarse.may_exceed(&affine, delta, most) {
@@ -70,24 +72,28 @@ impl Baseline for Ransac {
     }
 }
 
-/// The transform of three matches, if their edges are of like lengths.
-fn hypothesis(points: &Soa, triple: [usize; 3], scale: EitherScale, edge: f64) -> Option<Similarity> {
-    let keeps_lengths = |s: f64| {
-        [(0, 1), (1, 2), (2, 0)].iter().all(|&(i, j)| {
-            let (a, b) = lengths(points, triple[i], triple[j]);
-            (b - s * a).abs() <= edge
-        })
-    };
-    // A known scale needs no more than the edges to reject nearly every triple.
-    if scale == EitherScale::Known && !keeps_lengths(1.0) {
-        return None;
-    }
-    let (p, q) = centroids(points, &triple);
+/// The scale of three matches, if their edges are of like lengths.
+#[inline]
+fn common_scale(rows: &Rows, triple: [usize; 3], scale: EitherScale, edge: f64) -> Option<f64> {
     let s = match scale {
         EitherScale::Known => 1.0,
-        EitherScale::Unknown => norm_ratio_scale(points, &triple, p, q).filter(|&s| keeps_lengths(s))?,
+        EitherScale::Unknown => {
+            // Σ ‖a − p‖·‖b − q‖ / Σ ‖a − p‖².
+            let (_, squares) = rows.about_mean(triple);
+            let products: f64 = squares.iter().map(|[a_sq, b_sq]| (a_sq * b_sq).sqrt()).sum();
+            products / squares.iter().map(|[a_sq, _]| a_sq).sum::<f64>()
+        }
     };
+    let [i, j, k] = triple;
+    // A scale that is no number keeps no length.
+    let keeps_length = |i, j| rows.keeps_length(i, j, s, edge);
+    (keeps_length(i, j) && keeps_length(j, k) && keeps_length(k, i) && s > 0.0).then_some(s)
+}
+
+/// The transform of three matches with a given scale.
+fn hypothesis(points: &Soa, triple: [usize; 3], s: f64) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
+    let (p, q) = centroids(points, &triple);
     Some(Similarity::new(s, rotation, subtract(q, times(s, rotate(&rotation, p)))))
 }
 

@@ -17,9 +17,9 @@ use pcr99::{
 use super::{
     Baseline, EitherScale, Found, Matches,
     blocks::{Rotation, inliers, rotate, triangle_rotation},
-    draws::{Draws, Ratios, fit_by_norms, may_be_within_a_tenth, square, squared_lengths, within_angle},
+    draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
 };
-use crate::vector::{add, subtract, times};
+use crate::vector::{subtract, times};
 
 /// Of scale ratios and of edges, in σ.
 const SCALE: f64 = 4.3;
@@ -47,6 +47,7 @@ const MOST_NEEDED: usize = 3;
 /// Random sampling with invariant compatibility; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Ransic {
+    rows: Rows,
     kept: Kept,
     union: Vec<u32>,
 }
@@ -75,14 +76,17 @@ impl Baseline for Ransic {
         let mut draws = Draws::new(points.len(), stop);
         let (mut hypotheses, mut needed, mut least_points) = (0, 1, 3);
         let mut consensus = Vec::new();
+        self.rows.assign(points);
         self.kept.clear();
         let stopped_because = loop {
             if let Err(reason) = draws.another() {
                 break reason;
             }
-            let Some(model) = model(points, random.distinct_triple(points.len()), scale, sigma) else {
+            let triple = random.distinct_triple(points.len());
+            if !may_pass(&self.rows, triple, scale, sigma) {
                 continue;
-            };
+            }
+            let Some(model) = model(points, &self.rows, triple, scale, sigma) else { continue };
             if !self.kept.add(model, sigma) {
                 continue;
             }
@@ -114,61 +118,55 @@ impl Baseline for Ransic {
     }
 }
 
-/// The transform of three matches that pass every test. The order of the tests changes nothing but the time: cheap ones first.
-fn model(points: &Soa, triple: [usize; 3], scale: EitherScale, sigma: f64) -> Option<Model> {
-    let [i, j, k] = triple;
-    let edge = 2.0 * SCALE * sigma;
-    let known = scale == EitherScale::Known;
-    if known {
+/// False only when three matches certainly fail the tests: what nearly all fail, for little.
+#[inline]
+fn may_pass(rows: &Rows, [i, j, k]: [usize; 3], scale: EitherScale, sigma: f64) -> bool {
+    if scale == EitherScale::Known {
         // With the scale in its window, |d_b − s·d_a| ≤ e makes d_b at most 1.06·d_a + e and at least 0.94·d_a − e.
-        let [a_sq, b_sq] = squared_lengths(points, i, j);
-        let a = a_sq.sqrt();
-        let slack = edge + (WINDOW + 1e-9) * a;
-        let (low, high) = ((a - slack).max(0.0), a + slack);
-        if b_sq > high * high || b_sq < low * low {
-            return None;
-        }
+        let in_window = |i: usize, j: usize| {
+            let [a_sq, b_sq] = rows.squared_lengths(i, j);
+            let a = a_sq.sqrt();
+            let slack = 2.0 * SCALE * sigma + (WINDOW + 1e-9) * a;
+            let (low, high) = ((a - slack).max(0.0), a + slack);
+            low * low <= b_sq && b_sq <= high * high
+        };
+        return in_window(i, j) && in_window(j, k) && in_window(k, i);
     }
-    let a = [points.source(i), points.source(j), points.source(k)];
-    let b = [points.target(i), points.target(j), points.target(k)];
-    let third = |v: [f64; 3]| v.map(|x| x / 3.0);
-    let (p, q) = (third(add(add(a[0], a[1]), a[2])), third(add(add(b[0], b[1]), b[2])));
-    let squares: [[f64; 2]; 3] =
-        std::array::from_fn(|m| [square(subtract(a[m], p)), square(subtract(b[m], q))]);
-    if !known
-        && !(may_be_within_a_tenth(squares[0], squares[1])
-            && may_be_within_a_tenth(squares[1], squares[2])
-            && may_be_within_a_tenth(squares[2], squares[0]))
-    {
-        return None;
-    }
+    let (_, [x, y, z]) = rows.about_mean([i, j, k]);
+    may_be_within_a_tenth(x, y) && may_be_within_a_tenth(y, z) && may_be_within_a_tenth(z, x)
+}
+
+/// The transform of three matches that pass every test.
+fn model(points: &Soa, rows: &Rows, triple: [usize; 3], scale: EitherScale, sigma: f64) -> Option<Model> {
+    let (_, squares) = rows.about_mean(triple);
     let ratios = Ratios::new(squares)?;
     let s = ratios.mean;
-    let in_window = !known || (s - 1.0).abs() <= WINDOW;
-    let of_range = if known { 1.0 } else { s };
+    let (in_window, of_range) = match scale {
+        EitherScale::Known => ((s - 1.0).abs() <= WINDOW, 1.0),
+        EitherScale::Unknown => (true, s),
+    };
     if !in_window || ratios.range() > RANGE * of_range || !ratios.agree(SCALE * sigma) {
         return None;
     }
-    for (m, l) in [(0, 1), (1, 2), (2, 0)] {
-        let [a_sq, b_sq] = [square(subtract(a[m], a[l])), square(subtract(b[m], b[l]))];
-        if (b_sq.sqrt() - s * a_sq.sqrt()).abs() > edge {
-            return None;
-        }
+    let [i, j, k] = triple;
+    let keeps_length = |i, j| rows.keeps_length(i, j, s, 2.0 * SCALE * sigma);
+    if !(keeps_length(i, j) && keeps_length(j, k) && keeps_length(k, i)) {
+        return None;
     }
     let rotation = triangle_rotation(points, triple)?;
-    let translations: [[f64; 3]; 3] =
-        std::array::from_fn(|m| subtract(b[m], times(s, rotate(&rotation, a[m]))));
+    let translations = triple.map(|i| {
+        let [a, b] = rows.get(i);
+        subtract(b, times(s, rotate(&rotation, a)))
+    });
     let [t0, t1, t2] = translations;
     let bound_sq = (TRANSLATION * sigma) * (TRANSLATION * sigma);
     let near = |t, u| square(subtract(t, u)) <= bound_sq;
+    if !(near(t0, t1) && near(t1, t2) && near(t2, t0)) {
+        return None;
+    }
     let mut sorted = triple.map(|i| i as u32);
     sorted.sort_unstable();
-    (near(t0, t1) && near(t1, t2) && near(t2, t0)).then_some(Model {
-        triple: sorted,
-        scale: s,
-        rotation,
-        translations,
-    })
+    Some(Model { triple: sorted, scale: s, rotation, translations })
 }
 
 /// All transforms so far, and which of them agree with the last one.
