@@ -1,3 +1,6 @@
+/// What a table of all pairs of matches may take.
+pub(crate) const LARGEST_TABLE_MIB: u64 = 1024;
+
 /// Why a problem could not be made, or a truth not be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -104,17 +107,18 @@ pub enum Error {
     /// Only the default method takes a range.
     #[error("only the default method takes a range of scales: give one scale, or none")]
     ScaleRange,
-    /// The memory of the method grows with the square of the matches.
+    /// The method keeps a table of all pairs, and there would be too many.
     #[error(
-        "method `{method}` takes at most {most} matches, got {matches}: thin them, or use another method"
+        "method `{method}` needs {needed_mib} MiB for {matches} matches, more than the {LARGEST_TABLE_MIB} MiB it may \
+         use or than there are: thin the matches, or use the default method"
     )]
     TooManyMatches {
         /// Its name.
         method: &'static str,
-        /// How many were given.
+        /// How many matches.
         matches: usize,
-        /// How many it takes.
-        most: usize,
+        /// What they would need.
+        needed_mib: u64,
     },
     /// The core refused.
     #[error(transparent)]

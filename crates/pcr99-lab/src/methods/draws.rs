@@ -174,6 +174,7 @@ pub(super) fn fit_by_norms(points: &Soa, some: &[u32], scale: EitherScale) -> Op
 
 #[cfg(test)]
 mod tests {
+    use super::super::blocks::{angle_between, lengths, triangle_rotation};
     use super::*;
     use pcr99::{
         random::Random,
@@ -215,6 +216,47 @@ mod tests {
             rejected += usize::from(!may);
         }
         assert!(accepted > 1000 && rejected > 1000, "{accepted} {rejected}");
+    }
+
+    #[test]
+    fn angles_and_lengths_are_those_of_their_definitions() {
+        let mut random = Random::new(5);
+        let mut points = Soa::default();
+        points
+            .a
+            .iter_mut()
+            .chain(&mut points.b)
+            .for_each(|column| column.extend((0..50).map(|_| random.uniform())));
+        let mut rows = Rows::default();
+        rows.assign(&points);
+        let rotation = |random: &mut Random| triangle_rotation(&points, random.distinct_triple(50)).unwrap();
+        let (mut within, mut kept) = (0, 0);
+        for _ in 0..2000 {
+            let (one, other) = (rotation(&mut random), rotation(&mut random));
+            let near = angle_between(&one, &other) <= 1.5;
+            assert_eq!(within_angle(&one, &other, libm::cos(1.5)), near);
+            let [i, j, _] = random.distinct_triple(50);
+            let (a, b) = lengths(&points, i, j);
+            assert_eq!(rows.keeps_length(i, j, 1.1, 0.2), (b - 1.1 * a).abs() <= 0.2);
+            (within, kept) = (within + usize::from(near), kept + usize::from((b - 1.1 * a).abs() <= 0.2));
+        }
+        assert!((100..1900).contains(&within) && (100..1900).contains(&kept), "{within} {kept}");
+    }
+
+    /// The scale from the norms is that of the definition, also for three matches at once.
+    #[test]
+    fn scale_of_exact_matches() {
+        let mut random = Random::new(6);
+        let mut points = Soa::default();
+        points.a.iter_mut().for_each(|column| column.extend((0..9).map(|_| random.uniform())));
+        points.b = points.a.each_ref().map(|column| column.iter().map(|x| 2.5 * x + 1.0).collect());
+        let model = fit_by_norms(&points, &(0..9).collect::<Vec<_>>(), EitherScale::Unknown).unwrap();
+        assert!((model.scale() - 2.5).abs() < 1e-12);
+        let mut rows = Rows::default();
+        rows.assign(&points);
+        let ratios = Ratios::new(rows.about_mean([1, 4, 7]).1).unwrap();
+        assert!((ratios.mean - 2.5).abs() < 1e-12 && ratios.range() < 1e-12 && ratios.agree(1e-9));
+        assert!(fit_by_norms(&points, &[], EitherScale::Unknown).is_none());
     }
 
     #[test]

@@ -48,12 +48,23 @@ use pcr99::{
     stop::StopCheck,
 };
 
+use crate::Error;
+
 /// A published method as it sees a problem: find the transform, say why you stopped. Everything else is done for it.
 ///
 /// The type of the scale says what the method can be asked for: [`KnownScale`] or [`EitherScale`].
 pub trait Baseline {
     /// What it can be told of the scale.
     type Scale: Copy;
+
+    /// Makes room for so many matches, where that takes more than a few lists of them; `method` is its name for the error.
+    ///
+    /// # Errors
+    /// When they need more memory than is allowed, or than the system gives.
+    fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
+        let _ = (method, matches);
+        Ok(())
+    }
 
     /// The transform from source to target of `matches`.
     fn find(

@@ -12,7 +12,7 @@ use pcr99::{
 
 use super::{
     Baseline, EitherScale, Found, Matches,
-    blocks::{centroids, rotate, trials, triangle_rotation},
+    blocks::{centroids, rotate, trials, triangle_model, triangle_rotation},
     draws::{Draws, Rows},
 };
 use crate::vector::{subtract, times};
@@ -55,7 +55,11 @@ impl Baseline for Ransac {
             }
             let triple = random.distinct_triple(n);
             let Some(s) = common_scale(&self.rows, triple, scale, EDGE * sigma) else { continue };
-            let Some(model) = hypothesis(points, triple, s) else { continue };
+            let hypothesis = match scale {
+                EitherScale::Known => triangle_model(points, triple),
+                EitherScale::Unknown => scaled_triangle_model(points, triple, s),
+            };
+            let Some(model) = hypothesis else { continue };
             hypotheses += 1;
             let affine = Affine::from(&model);
             if !self.coarse.may_exceed(&affine, delta, most) {
@@ -91,7 +95,7 @@ fn common_scale(rows: &Rows, triple: [usize; 3], scale: EitherScale, edge: f64) 
 }
 
 /// The transform of three matches with a given scale.
-fn hypothesis(points: &Soa, triple: [usize; 3], s: f64) -> Option<Similarity> {
+fn scaled_triangle_model(points: &Soa, triple: [usize; 3], s: f64) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
     let (p, q) = centroids(points, &triple);
     Some(Similarity::new(s, rotation, subtract(q, times(s, rotate(&rotation, p)))))

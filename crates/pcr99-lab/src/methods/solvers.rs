@@ -8,13 +8,8 @@ use pcr99::{
 };
 
 use super::{
-    Baseline, EitherScale, Found, KnownScale, Prepared,
-    fgr::Fgr,
-    gnc_tls::GncTls,
-    icos::Icos,
-    ransac::Ransac,
-    ransic::Ransic,
-    teaser::{self, Teaser},
+    Baseline, EitherScale, Found, KnownScale, Prepared, fgr::Fgr, gnc_tls::GncTls, icos::Icos,
+    ransac::Ransac, ransic::Ransic, teaser::Teaser,
 };
 use crate::Error;
 
@@ -136,7 +131,7 @@ impl Solvers {
     /// for every method.
     ///
     /// # Errors
-    /// When the method cannot find an unknown scale, takes no range of scales or not so many matches, or has not enough memory.
+    /// When the method cannot find an unknown scale, takes no range of scales, or has not enough memory.
     pub fn solve(
         &mut self,
         method: Method,
@@ -146,17 +141,14 @@ impl Solvers {
         seed: u64,
         stop: StopCheck<'_>,
     ) -> Result<Registration, Error> {
-        let ask = Ask { pairs, scale, threshold, seed, stop };
+        let ask = Ask { method, pairs, scale, threshold, seed, stop };
         match method {
             Method::Ransic => ask.either(&mut self.ransic),
             Method::Icos => ask.either(&mut self.icos),
             Method::Ransac => ask.either(&mut self.ransac),
             Method::GncTls => ask.either(&mut self.gnc_tls),
-            Method::Teaser => {
-                ask.at_most(method, teaser::MOST_MATCHES)?;
-                ask.either(&mut self.teaser)
-            }
-            Method::Fgr => ask.known(method, &mut self.fgr),
+            Method::Teaser => ask.either(&mut self.teaser),
+            Method::Fgr => ask.known(&mut self.fgr),
             Method::Default => {
                 let params = Params::new().with_threshold(threshold.get())?.with_threads(1).with_seed(seed);
                 Ok(self.default.solve_until(pairs, scale, &params, stop)?)
@@ -174,6 +166,7 @@ impl Solvers {
 
 /// What a baseline is asked.
 struct Ask<'a> {
+    method: Method,
     pairs: &'a Correspondences,
     scale: Scale,
     threshold: Positive,
@@ -182,16 +175,6 @@ struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// Of a method whose memory grows with the square of the matches.
-    fn at_most(&self, method: Method, most: usize) -> Result<(), Error> {
-        let matches = self.pairs.len();
-        if matches <= most {
-            Ok(())
-        } else {
-            Err(Error::TooManyMatches { method: method.name(), matches, most })
-        }
-    }
-
     /// Of a method that can find the scale.
     fn either(&self, baseline: &mut impl Baseline<Scale = EitherScale>) -> Result<Registration, Error> {
         let told = match self.scale {
@@ -199,23 +182,20 @@ impl Ask<'_> {
             Scale::Unknown => EitherScale::Unknown,
             Scale::Between(..) => return Err(Error::ScaleRange),
         };
-        Ok(self.run(baseline, told))
+        self.run(baseline, told)
     }
 
     /// Of a method that must be told the scale.
-    fn known(
-        &self,
-        method: Method,
-        baseline: &mut impl Baseline<Scale = KnownScale>,
-    ) -> Result<Registration, Error> {
+    fn known(&self, baseline: &mut impl Baseline<Scale = KnownScale>) -> Result<Registration, Error> {
         match self.scale {
-            Scale::Known(_) => Ok(self.run(baseline, KnownScale)),
-            Scale::Unknown | Scale::Between(..) => Err(Error::ScaleNeeded { method: method.name() }),
+            Scale::Known(_) => self.run(baseline, KnownScale),
+            Scale::Unknown | Scale::Between(..) => Err(Error::ScaleNeeded { method: self.method.name() }),
         }
     }
 
-    fn run<B: Baseline>(&self, baseline: &mut B, told: B::Scale) -> Registration {
+    fn run<B: Baseline>(&self, baseline: &mut B, told: B::Scale) -> Result<Registration, Error> {
         let start = Instant::now();
+        baseline.reserve(self.method.name(), self.pairs.len())?;
         let prepared = Prepared::new(self.pairs, self.scale, self.threshold);
         let found = baseline.find(&prepared.matches(), told, &mut Random::new(self.seed), self.stop);
         let Found { model, samples, hypotheses, stopped_because } = found;
@@ -225,6 +205,6 @@ impl Ask<'_> {
         };
         let counters = Counters { triplets: samples, hypotheses, ..Counters::default() };
         let seconds = Seconds { total: start.elapsed().as_secs_f64(), stages: Vec::new() };
-        Registration { counters, stopped_because, seconds, ..judged }
+        Ok(Registration { counters, stopped_because, seconds, ..judged })
     }
 }

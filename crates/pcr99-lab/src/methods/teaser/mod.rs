@@ -31,7 +31,11 @@ use super::{
     blocks::{Rotation, rotate},
     gnc_tls::{Annealing, Limits, TOLERANCE},
 };
-use crate::vector::{subtract, times};
+use crate::{
+    Error,
+    error::LARGEST_TABLE_MIB,
+    vector::{subtract, times},
+};
 
 /// Largest error of an inlier, in σ. Published are bounds from 3σ up to 5.54σ, which all but one inlier in a million stay below; the
 /// least of them makes the sparsest graph and serves best here: at 99 % outliers and a known scale 5.54σ fails more often than not.
@@ -39,8 +43,8 @@ const BOUND: f64 = 3.0;
 const MOST_ROUNDS: u64 = 100;
 /// Points farther off than this, in units of the bulk, vote for no scale: the weights of their pairs would drown all others.
 const FARTHEST_VOTER: f64 = 1024.0;
-/// The vote of all pairs takes 20 bytes a pair, and 40 more for each end that is looked at closely: 0.7 GiB or little more.
-pub(crate) const MOST_MATCHES: usize = 8192;
+/// What the vote keeps of a pair, at most: the interval, its buckets, both ends.
+const BYTES_PER_PAIR: u128 = 16 + 4 + 2 * 16;
 
 /// Truncated least squares estimation with decoupled stages; keeps its buffers.
 #[derive(Debug, Default)]
@@ -55,6 +59,17 @@ pub(crate) struct Teaser {
 
 impl Baseline for Teaser {
     type Scale = EitherScale;
+
+    fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
+        let n = matches as u128;
+        let (pairs, words) = (n * n.saturating_sub(1) / 2, n * n.div_ceil(64));
+        // The graph is there twice, the second time in another order.
+        let needed_mib = (pairs * BYTES_PER_PAIR + 16 * words).div_ceil(1 << 20) as u64;
+        if needed_mib > LARGEST_TABLE_MIB {
+            return Err(Error::TooManyMatches { method, matches, needed_mib });
+        }
+        Ok(())
+    }
 
     fn find(
         &mut self,

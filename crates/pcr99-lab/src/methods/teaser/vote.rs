@@ -32,16 +32,15 @@ pub(super) struct Voting {
     places: Vec<[u16; 2]>,
     tallies: Vec<Tally>,
     ends: Vec<End>,
+    /// Where the ends of each bucket begin, for those that are swept.
+    begins: Vec<usize>,
 }
 
-/// An end of an interval.
-#[derive(Debug, Clone, Copy)]
-struct End {
-    bucket: u16,
-    is_upper: bool,
-    place: f64,
-    interval: Interval,
-}
+/// An end of an interval: its place; the number of the interval, plus [`UPPER`] for an upper end.
+type End = (f64, u32);
+
+/// Upper ends come after lower ones at the same place, so that intervals that touch overlap.
+const UPPER: u32 = 1 << 31;
 
 impl Voting {
     /// The estimate; `None` when there is none: no intervals of finite width, or numbers beyond all measure.
@@ -108,33 +107,42 @@ impl Voting {
         pick: impl Fn(usize, &Tally) -> bool,
         stop: StopCheck<'_>,
     ) -> Result<(), StopRequest> {
-        let picked: Vec<bool> =
-            self.tallies.iter().enumerate().map(|(bucket, tally)| pick(bucket, tally)).collect();
-        let is_picked = |bucket: u16| bucket != NOWHERE && picked[usize::from(bucket)];
+        // Room for the ends of each bucket that is picked, and none for the others.
+        self.begins.clear();
+        let mut room = 0;
+        for (bucket, tally) in self.tallies.iter().enumerate() {
+            self.begins.push(room);
+            room += if pick(bucket, tally) { (tally.lower.len + tally.upper.len) as usize } else { 0 };
+        }
+        self.begins.push(room);
         self.ends.clear();
-        for (interval, &[lower, upper]) in intervals.iter().zip(&self.places) {
+        self.ends.resize(room, (0.0, 0));
+        let mut next = self.begins.clone();
+        for (i, (interval, places)) in intervals.iter().zip(&self.places).enumerate() {
             let Interval { value, half_width } = *interval;
-            if is_picked(lower) {
-                let place = value - half_width;
-                self.ends.push(End { bucket: lower, is_upper: false, place, interval: *interval });
-            }
-            if is_picked(upper) {
-                let place = value + half_width;
-                self.ends.push(End { bucket: upper, is_upper: true, place, interval: *interval });
+            let ends = [(value - half_width, i as u32), (value + half_width, i as u32 | UPPER)];
+            for (end, &bucket) in ends.into_iter().zip(places).filter(|(_, bucket)| **bucket != NOWHERE) {
+                let bucket = usize::from(bucket);
+                if self.begins[bucket] < self.begins[bucket + 1] {
+                    self.ends[next[bucket]] = end;
+                    next[bucket] += 1;
+                }
             }
         }
-        // Intervals that touch overlap: at equal places lower ends come first. Equal ends stay in the order given.
-        self.ends.sort_by_key(|end| end.bucket);
-        for ends in self.ends.chunk_by_mut(|end, next| end.bucket == next.bucket) {
+        for (tally, range) in self.tallies.iter().zip(self.begins.windows(2)) {
+            let ends = &mut self.ends[range[0]..range[1]];
+            if ends.is_empty() {
+                continue;
+            }
             if let Some(request) = stop() {
                 return Err(request);
             }
-            ends.sort_by(|end, next| end.place.total_cmp(&next.place).then(end.is_upper.cmp(&next.is_upper)));
-            let mut set = self.tallies[usize::from(ends[0].bucket)].before;
+            ends.sort_unstable_by(|end, other| end.0.total_cmp(&other.0).then(end.1.cmp(&other.1)));
+            let mut set = tally.before;
             best.consider(&set);
-            for end in ends {
-                let one = Set::of(&end.interval);
-                set = if end.is_upper { set.without(&one) } else { set.with(&one) };
+            for &mut (_, end) in ends {
+                let one = Set::of(&intervals[(end & !UPPER) as usize]);
+                set = if end & UPPER == 0 { set.with(&one) } else { set.without(&one) };
                 best.consider(&set);
             }
         }
