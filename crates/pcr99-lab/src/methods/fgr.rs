@@ -256,3 +256,66 @@ fn solve_symmetric(mut m: [[f64; 6]; 6], mut y: [f64; 6]) -> Option<[f64; 6]> {
     }
     Some(y)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Method, tests::largest_error};
+    use super::*;
+    use pcr99::stop;
+
+    #[test]
+    fn solves_what_it_can() {
+        for (scale, ratio) in [(Some(1.0), 0.0), (Some(2.5), 0.5), (Some(1.0), 0.8)] {
+            let worst = largest_error(Method::Fgr, scale, ratio, 5);
+            assert!(worst < 2.0, "{scale:?} {ratio}: {worst}");
+        }
+    }
+
+    #[test]
+    fn fails_where_it_must() {
+        assert!(largest_error(Method::Fgr, Some(1.0), 0.99, 5) > 10.0);
+    }
+
+    #[test]
+    fn small_systems() {
+        let matrix: [[f64; 6]; 6] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| if i == j { 4.0 } else { 1.0 / (1 + i + j) as f64 })
+        });
+        let x = [1.0, -2.0, 3.0, 0.5, 0.0, -1.0];
+        let y = matrix.map(|row| row.iter().zip(x).map(|(m, x)| m * x).sum());
+        let solved = solve_symmetric(matrix, y).unwrap();
+        assert!(solved.iter().zip(x).all(|(s, x)| (s - x).abs() < 1e-12), "{solved:?}");
+        assert_eq!(solve_symmetric([[1.0; 6]; 6], [1.0; 6]), None);
+        assert_eq!(solve_symmetric([[0.0; 6]; 6], [1.0; 6]), None);
+    }
+
+    /// A Gauss–Newton step from nearby goes nearly all the way.
+    #[test]
+    fn a_step_undoes_a_small_motion() {
+        let mut random = Random::new(3);
+        let motion = Motion::new([0.01, -0.02, 0.015], [0.1, 0.2, -0.1]);
+        let pairs: Vec<Pair> = (0..30)
+            .map(|_| {
+                let moved = std::array::from_fn(|_| random.uniform() - 0.5);
+                Pair { moved, target: motion.apply(moved), times_drawn: 1.0 + random.below(3) as f64 }
+            })
+            .collect();
+        let step = step(&pairs, 1e6).unwrap();
+        for pair in &pairs {
+            assert!(square(subtract(step.apply(pair.moved), pair.target)).sqrt() < 1e-3);
+        }
+        assert!(super::step(&pairs[..1], 1.0).is_none(), "one match fixes no motion");
+    }
+
+    /// Fewer than ten matches, counted as often as drawn: no triple of noise keeps its lengths.
+    #[test]
+    fn without_triples_there_is_nothing() {
+        let mut points = Soa::default();
+        let mut random = Random::new(5);
+        points.a.iter_mut().for_each(|column| column.extend((0..8).map(|_| random.uniform())));
+        points.b = points.a.each_ref().map(|column| column.iter().map(|x| 3.0 * x).collect());
+        let matches = Matches { points: &points, sigma: 0.01 };
+        let found = Fgr::default().find(&matches, KnownScale, &mut Random::new(1), &stop::never);
+        assert_eq!((found.model, found.samples, found.stopped_because), (None, 800, StopReason::Exhausted));
+    }
+}

@@ -160,3 +160,56 @@ fn reweigh(weights: &mut [f64], squared_residuals: &[f64], mu: f64, bound_sq: f6
     }
     (cost, decided)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Method, tests::largest_error};
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn solves_what_it_can() {
+        for (scale, ratio) in [(None, 0.0), (Some(2.5), 0.0), (None, 0.7), (Some(2.5), 0.7)] {
+            let worst = largest_error(Method::GncTls, scale, ratio, 5);
+            assert!(worst < 1.0, "{scale:?} {ratio}: {worst}");
+        }
+    }
+
+    /// It is local: with outliers that are nearly all, it ends somewhere else or nowhere.
+    #[test]
+    fn fails_where_it_must() {
+        assert!(largest_error(Method::GncTls, Some(1.0), 0.99, 5) > 10.0);
+    }
+
+    proptest! {
+        /// The weights minimise the surrogate `w·r² + μ(1 − w)/(μ + w)·c²` over [0, 1].
+        #[test]
+        fn weights_minimise_the_surrogate(r_sq in 0.0..100.0_f64, mu in 1e-3..100.0_f64, bound_sq in 0.1..10.0_f64) {
+            let mut weight = [0.0];
+            reweigh(&mut weight, &[r_sq], mu, bound_sq);
+            let cost = |w: f64| w * r_sq + mu * (1.0 - w) / (mu + w) * bound_sq;
+            let least = (0..=1000).map(|k| cost(f64::from(k) / 1000.0)).fold(f64::INFINITY, f64::min);
+            prop_assert!((0.0..=1.0).contains(&weight[0]));
+            prop_assert!(cost(weight[0]) <= least + 1e-9 * least.abs().max(1.0), "{weight:?}");
+        }
+    }
+
+    #[test]
+    fn weights_at_the_ends() {
+        let mut weights = [0.5; 4];
+        // μ = 1: 1 up to c²/2, 0 from 2c² on, c/r·√2 − 1 between.
+        let (cost, decided) = reweigh(&mut weights, &[2.0, 8.0, 4.0, 0.0], 1.0, 4.0);
+        assert!((weights[2] - (2.0_f64.sqrt() - 1.0)).abs() < 1e-15);
+        assert_eq!((weights[0], weights[1], weights[3], decided), (1.0, 0.0, 1.0, false));
+        assert!((cost - 2.0 - 4.0 * weights[2]).abs() < 1e-12);
+        assert!(reweigh(&mut weights, &[0.0, 100.0, 1.0, 50.0], 1.0, 4.0).1);
+    }
+
+    #[test]
+    fn control_starts_convex_or_not_at_all() {
+        assert_eq!(initial_control(&[8.0, 2.0], 4.0), Some(1.0 / 3.0));
+        assert_eq!(initial_control(&[1.9, 0.0], 4.0), None);
+        assert_eq!(initial_control(&[2.0], 4.0), None); // infinite
+        assert_eq!(initial_control(&[], 4.0), None);
+    }
+}

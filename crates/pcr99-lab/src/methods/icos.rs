@@ -243,3 +243,84 @@ impl Search<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Method, tests::largest_error};
+    use super::*;
+    use pcr99::{parts::Soa, stop};
+
+    #[test]
+    fn solves_what_it_can() {
+        for (scale, ratio) in [(None, 0.5), (Some(2.5), 0.5), (None, 0.95), (Some(2.5), 0.97)] {
+            let worst = largest_error(Method::Icos, scale, ratio, 5);
+            assert!(worst < 3.0, "{scale:?} {ratio}: {worst}");
+        }
+    }
+
+    /// `n` matches moved by (1, 2, 3), with noise of 0.001.
+    fn moved(n: usize) -> Soa {
+        let mut random = Random::new(8);
+        let mut points = Soa::default();
+        for _ in 0..n {
+            for axis in 0..3 {
+                let a = random.uniform();
+                points.a[axis].push(a);
+                points.b[axis].push(a + 1.0 + axis as f64 + 0.001 * random.gaussian());
+            }
+        }
+        points
+    }
+
+    /// Seven are enough, six never.
+    #[test]
+    fn seven_matches_make_a_structure() {
+        for scale in [EitherScale::Known, EitherScale::Unknown] {
+            for n in [6, 7] {
+                let points = moved(n);
+                let matches = Matches { points: &points, sigma: 0.001 };
+                let found = Icos::default().find(&matches, scale, &mut Random::new(1), &stop::never);
+                assert_eq!(found.model.is_some(), n == 7);
+                let ended = if n == 7 { StopReason::EnoughInliers } else { StopReason::Exhausted };
+                assert_eq!(found.stopped_because, ended);
+            }
+        }
+    }
+
+    /// A match that is off by more than six σ does not join, nor one on top of a member.
+    #[test]
+    fn only_compatible_matches_join() {
+        let mut points = moved(10);
+        points.b[0][9] += 0.02;
+        for columns in [&mut points.a, &mut points.b] {
+            columns.iter_mut().for_each(|column| column[8] = column[0]);
+        }
+        let matches = Matches { points: &points, sigma: 0.001 };
+        let mut rows = Rows::default();
+        rows.assign(&points);
+        let draws = Draws::new(10, &stop::never);
+        for scale in [EitherScale::Known, EitherScale::Unknown] {
+            let random = &mut Random::new(1);
+            let draws = Draws::new(10, &stop::never);
+            let search = Search { matches: &matches, rows: &rows, scale, random, draws, seeds: 0 };
+            let seed = search.seed([0, 1, 2]).unwrap();
+            let joins: Vec<bool> = (3..10).map(|k| search.joins(&seed, &[0, 1, 2], k)).collect();
+            assert_eq!(joins, [true, true, true, true, true, false, false]);
+            assert!(search.seed([0, 1, 9]).is_none() && search.seed([0, 8, 1]).is_none());
+        }
+        assert_eq!(draws.made(), 0);
+    }
+
+    /// Six right ones among noise: a structure never becomes full of them, and the limit ends the search.
+    #[test]
+    fn too_few_right_matches_are_no_structure() {
+        let mut points = moved(14);
+        let mut random = Random::new(11);
+        for column in &mut points.b {
+            column[6..].iter_mut().for_each(|x| *x += random.uniform());
+        }
+        let matches = Matches { points: &points, sigma: 0.001 };
+        let found = Icos::default().find(&matches, EitherScale::Known, &mut Random::new(1), &stop::never);
+        assert_eq!((found.model, found.stopped_because), (None, StopReason::HypothesisLimit));
+    }
+}

@@ -116,10 +116,27 @@ fn refined(points: &Soa, mut model: Similarity, scale: EitherScale, delta: f64) 
 mod tests {
     use super::super::{Method, tests::largest_error};
 
+    use super::*;
+    use pcr99::stop;
+
     #[test]
     fn solves_what_it_can() {
         for scale in [None, Some(2.5)] {
             assert!(largest_error(Method::Ransac, scale, 0.8, 5) < 3.0);
+        }
+    }
+
+    /// Three matches that fit nothing: without a limit it would draw them for ever.
+    #[test]
+    fn ends_without_a_hypothesis() {
+        let points = Soa {
+            a: [vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0], vec![0.0; 3]],
+            b: [vec![0.0, 9.0, 0.0], vec![0.0, 0.0, 2.0], vec![0.0; 3]],
+        };
+        let matches = Matches { points: &points, sigma: 0.01 };
+        for scale in [EitherScale::Known, EitherScale::Unknown] {
+            let found = Ransac::default().find(&matches, scale, &mut Random::new(1), &stop::never);
+            assert_eq!((found.model, found.stopped_because), (None, StopReason::HypothesisLimit));
         }
     }
 }

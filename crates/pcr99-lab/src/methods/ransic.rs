@@ -252,3 +252,93 @@ impl Verified {
         self.inliers.len() >= LEAST_INLIERS && self.rms <= LARGEST_RMS * sigma
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Method, tests::largest_error};
+    use super::*;
+
+    #[test]
+    fn solves_what_it_can() {
+        for (scale, ratio) in [(None, 0.5), (Some(2.5), 0.5), (None, 0.96), (Some(2.5), 0.96)] {
+            let worst = largest_error(Method::Ransic, scale, ratio, 5);
+            assert!(worst < 3.0, "{scale:?} {ratio}: {worst}");
+        }
+    }
+
+    const NO_TURN: Rotation = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+    fn model(triple: [u32; 3], scale: f64, turn: f64, shift: f64) -> Model {
+        let (sine, cosine) = libm::sincos(turn.to_radians());
+        let rotation = [[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]];
+        Model { triple, scale, rotation, translations: [[shift, 0.0, 0.0]; 3] }
+    }
+
+    #[test]
+    fn transforms_agree_up_to_the_published_bounds() {
+        let sigma = 0.01;
+        let mut kept = Kept::default();
+        assert!(kept.add(model([0, 1, 2], 2.0, 0.0, 0.0), sigma));
+        for (place, (other, agrees)) in [
+            (model([3, 4, 5], 2.2, 0.0, 0.0), true), // differ by 0.095 of their mean
+            (model([3, 4, 6], 2.22, 0.0, 0.0), false), // by 0.105
+            (model([3, 4, 7], 2.0, 9.9, 0.0), true),
+            (model([3, 4, 8], 2.0, 10.1, 0.0), false),
+            (model([3, 4, 9], 2.0, 0.0, 0.103), true),
+            (model([3, 5, 6], 2.0, 0.0, 0.105), false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut alone = Kept::default();
+            assert!(alone.add(model([0, 1, 2], 2.0, 0.0, 0.0), sigma));
+            assert!(alone.add(other, sigma));
+            assert_eq!(alone.agreeing.len(), usize::from(agrees), "{place}");
+        }
+        // The same three again are nothing new; with one other they are, and four matches agree.
+        assert!(!kept.add(model([0, 1, 2], 2.0, 1.0, 0.0), sigma));
+        assert!(kept.add(model([0, 1, 3], 2.0, 0.0, 0.0), sigma));
+        let mut union = Vec::new();
+        kept.union_of_agreeing(&mut union);
+        assert_eq!(union, [0, 1, 2, 3]);
+    }
+
+    /// What is rejected for little would be rejected anyway.
+    #[test]
+    fn the_first_look_rejects_nothing_good() {
+        let mut random = Random::new(2);
+        let mut points = Soa::default();
+        for _ in 0..40 {
+            for axis in 0..3 {
+                let a = random.uniform();
+                points.a[axis].push(a);
+                points.b[axis].push(a + 0.02 * random.gaussian());
+            }
+        }
+        let mut rows = Rows::default();
+        rows.assign(&points);
+        let (mut good, mut rejected) = (0, 0);
+        for _ in 0..50_000 {
+            let triple = random.distinct_triple(40);
+            for scale in [EitherScale::Known, EitherScale::Unknown] {
+                let may = may_pass(&rows, triple, scale, 0.01);
+                let passes = super::model(&points, &rows, triple, scale, 0.01).is_some();
+                assert!(may || !passes, "{triple:?}");
+                (good, rejected) = (good + usize::from(passes), rejected + usize::from(!may));
+            }
+        }
+        assert!(good > 1000 && rejected > 100, "{good} {rejected}");
+    }
+
+    #[test]
+    fn verification_wants_nine_close_ones() {
+        let close = |n: u32, rms: f64| Verified { inliers: (0..n).collect(), rms };
+        assert!(
+            close(9, 0.0278).passes(0.01) && !close(8, 0.01).passes(0.01) && !close(20, 0.028).passes(0.01)
+        );
+        let on_a_line = Soa { a: [vec![0.0, 1.0, 2.0], vec![0.0; 3], vec![0.0; 3]], ..Soa::default() };
+        let on_a_line = Soa { b: on_a_line.a.clone(), ..on_a_line };
+        assert!(Verified::new(&on_a_line, &[0, 1, 2], EitherScale::Known, 0.01).inliers.is_empty());
+        assert!(within_angle(&NO_TURN, &NO_TURN, 1.0 - 1e-12));
+    }
+}

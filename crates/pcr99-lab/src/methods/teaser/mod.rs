@@ -192,3 +192,82 @@ impl Teaser {
         Some(translation)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Method, tests::largest_error};
+    use super::*;
+    use pcr99::stop;
+
+    #[test]
+    fn solves_what_it_can() {
+        for (scale, ratio) in
+            [(None, 0.0), (Some(2.5), 0.0), (None, 0.6), (None, 0.8), (Some(1.0), 0.6), (Some(2.5), 0.98)]
+        {
+            let worst = largest_error(Method::Teaser, scale, ratio, 3);
+            assert!(worst < 4.0, "{scale:?} {ratio}: {worst}");
+        }
+    }
+
+    /// At 99 % the right pairs are too few among half a million for their scale to be voted.
+    #[test]
+    fn fails_where_it_must() {
+        assert!(largest_error(Method::Teaser, None, 0.99, 3) > 10.0);
+    }
+
+    /// Matches that are turned by a right angle, doubled and moved, of which the last is wrong.
+    fn doubled(n: usize) -> Soa {
+        let mut random = Random::new(8);
+        let mut points = Soa::default();
+        for _ in 0..n {
+            let [x, y, z] = std::array::from_fn(|_| random.uniform());
+            for (axis, (a, b)) in
+                [(x, -2.0 * y + 5.0), (y, 2.0 * x), (z, 2.0 * z - 7.0)].into_iter().enumerate()
+            {
+                points.a[axis].push(a);
+                points.b[axis].push(b);
+            }
+        }
+        points.b[2][n - 1] += 3.0;
+        points
+    }
+
+    #[test]
+    fn stage_by_stage() {
+        let (points, sigma) = (doubled(20), 1e-4);
+        let mut teaser = Teaser::default();
+        let s = teaser.scale(&points, BOUND * sigma, &stop::never).unwrap().unwrap();
+        assert!((s - 2.0).abs() < 1e-6, "{s}");
+        teaser.graph.assign_consistent(&points, s, 2.0 * BOUND * sigma, &stop::never).unwrap();
+        let (clique, _) = teaser.cliques.largest(&teaser.graph, &stop::never);
+        assert_eq!(clique, (0..19).collect::<Vec<u32>>());
+        let rotation = teaser.rotation(&points, &clique, s, sigma).unwrap();
+        let expected = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
+        let near = |x: f64, y: f64| (x - y).abs() < 1e-6;
+        assert!(rotation.iter().flatten().zip(expected.iter().flatten()).all(|(&x, &y)| near(x, y)));
+        let translation = teaser.translation(&points, &clique, s, &rotation, BOUND * sigma).unwrap();
+        assert!(translation.iter().zip([5.0, 0.0, -7.0]).all(|(&x, y)| near(x, y)), "{translation:?}");
+    }
+
+    /// Two matches fix no rotation, and a clique of one is none.
+    #[test]
+    fn admits_that_there_is_nothing() {
+        let mut points = doubled(5);
+        points.b[0].iter_mut().enumerate().for_each(|(i, x)| *x += 100.0 * (i * i) as f64);
+        let matches = Matches { points: &points, sigma: 1e-4 };
+        let found = Teaser::default().find(&matches, EitherScale::Known, &mut Random::new(1), &stop::never);
+        assert_eq!((found.model, found.stopped_because), (None, StopReason::Exhausted));
+    }
+
+    #[test]
+    fn strays_and_coincident_sources_do_not_vote() {
+        let mut points = doubled(12);
+        points.a[0][11] = 1e60;
+        points.b[1][10] = -1e60;
+        for axis in 0..3 {
+            points.a[axis][9] = points.a[axis][8];
+        }
+        let s = Teaser::default().scale(&points, 3e-4, &stop::never).unwrap().unwrap();
+        assert!((s - 2.0).abs() < 1e-6, "{s}");
+    }
+}
