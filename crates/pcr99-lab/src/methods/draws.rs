@@ -38,7 +38,7 @@ impl<'a> Draws<'a> {
     /// Counts one more, or says why there must be none.
     #[inline]
     pub(super) fn another(&mut self) -> Result<(), StopReason> {
-        if self.made % BETWEEN_CHECKS == 0 {
+        if self.made.is_multiple_of(BETWEEN_CHECKS) {
             if let Some(request) = (self.stop)() {
                 return Err(request.into());
             }

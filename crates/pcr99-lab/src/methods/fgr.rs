@@ -77,7 +77,7 @@ impl Baseline for Fgr {
             if let Some(request) = stop() {
                 return Found { stopped_because: request.into(), ..found };
             }
-            if iteration % BETWEEN_NARROWINGS == 0 && mu > NARROWEST {
+            if iteration.is_multiple_of(BETWEEN_NARROWINGS) && mu > NARROWEST {
                 mu /= NARROWING;
             }
             // Matches that fix no motion (all on a line, say) have no solution.
@@ -108,7 +108,7 @@ impl Fgr {
         let rows = &self.rows;
         let (mut samples, mut triples) = (0, 0);
         while samples < TRIALS * n as u64 && triples < MOST_TRIPLES {
-            if samples % BETWEEN_CHECKS == 0
+            if samples.is_multiple_of(BETWEEN_CHECKS)
                 && let Some(request) = stop()
             {
                 return (samples, Err(request.into()));

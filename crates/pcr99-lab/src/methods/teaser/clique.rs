@@ -12,6 +12,8 @@ use super::graph::{Graph, members};
 const CORE_PART: f64 = 0.5;
 /// Branches between two looks at the clock.
 const BETWEEN_CHECKS: u64 = 64;
+/// Vertices peeled between two looks.
+const BETWEEN_ROWS: usize = 64;
 
 /// Finds large cliques; keeps its buffers.
 #[derive(Debug, Default)]
@@ -29,7 +31,9 @@ impl Cliques {
     ///
     /// The time is exponential in the worst case, as for any exact method; graphs of matches are far from that.
     pub(super) fn largest(&mut self, graph: &Graph, stop: StopCheck<'_>) -> (Vec<u32>, Option<StopRequest>) {
-        self.core.peel(graph);
+        if let Err(request) = self.core.peel(graph, stop) {
+            return (Vec::new(), Some(request));
+        }
         let n = graph.len();
         let deepest = self.core.numbers.last().copied().unwrap_or(0);
         if f64::from(deepest) > CORE_PART * n as f64 {
@@ -41,21 +45,25 @@ impl Cliques {
         }
         self.core.order.reverse();
         self.core.numbers.reverse();
-        self.ordered.assign_permuted(graph, &self.core.order);
-        self.greedy();
-        let request = self.search(stop);
+        if let Err(request) = self.ordered.assign_permuted(graph, &self.core.order, stop) {
+            return (Vec::new(), Some(request));
+        }
+        let request = self.greedy(stop).or_else(|| self.search(stop));
         let mut clique: Vec<u32> = self.best.iter().map(|&place| self.core.order[place as usize]).collect();
         clique.sort_unstable();
         (clique, request)
     }
 
     /// A large clique to begin with: from each vertex on, the neighbour peeled last, again and again.
-    fn greedy(&mut self) {
+    fn greedy(&mut self, stop: StopCheck<'_>) -> Option<StopRequest> {
         self.best.clear();
         let (mut clique, mut common) = (Vec::new(), Vec::new());
         for v in 0..self.ordered.len() {
             if (self.core.numbers[v] as usize) < self.best.len() {
                 continue;
+            }
+            if let Some(request) = stop() {
+                return Some(request);
             }
             clique.clear();
             clique.push(v as u32);
@@ -70,6 +78,7 @@ impl Cliques {
                 std::mem::swap(&mut clique, &mut self.best);
             }
         }
+        None
     }
 
     /// Looks at each vertex with those before it in the order, that is peeled later.
@@ -86,6 +95,9 @@ impl Cliques {
             self.local.vertices.extend(before.filter(|&u| numbers[u] as usize >= least).map(|u| u as u32));
             if self.local.vertices.len() < least {
                 continue;
+            }
+            if let Some(request) = stop() {
+                return Some(request);
             }
             let request = self.local.improve(&self.ordered, least, stop);
             if self.local.improved {
@@ -112,7 +124,7 @@ struct Cores {
 impl Cores {
     /// Takes off a vertex of least degree, again and again; ties in a fixed order. Linear in the edges: vertices are kept sorted by
     /// degree, in blocks, and one that loses a neighbour changes places with the first of its block.
-    fn peel(&mut self, graph: &Graph) {
+    fn peel(&mut self, graph: &Graph, stop: StopCheck<'_>) -> Result<(), StopRequest> {
         let n = graph.len();
         let degree_of = |v: usize| graph.row(v).iter().map(|word| word.count_ones()).sum::<u32>();
         let mut degrees: Vec<u32> = (0..n).map(degree_of).collect();
@@ -131,6 +143,11 @@ impl Cores {
         }
         self.numbers.clear();
         for at in 0..n {
+            if at.is_multiple_of(BETWEEN_ROWS)
+                && let Some(request) = stop()
+            {
+                return Err(request);
+            }
             let v = self.order[at] as usize;
             let degree = degrees[v];
             self.numbers.push(degree);
@@ -147,6 +164,7 @@ impl Cores {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -178,20 +196,13 @@ impl Local {
     /// Looks for a clique of at least `least` vertices, and then for larger ones.
     fn improve(&mut self, whole: &Graph, least: usize, stop: StopCheck<'_>) -> Option<StopRequest> {
         let m = self.vertices.len();
-        self.graph.clear(m);
-        for k in 1..m {
-            for l in 0..k {
-                if whole.has(self.vertices[k] as usize, self.vertices[l] as usize) {
-                    self.graph.join(k, l);
-                }
-            }
-        }
+        self.graph.assign_induced(whole, &self.vertices);
         self.chosen.clear();
         self.improved = false;
         let words = m.div_ceil(64);
         self.level(0).candidates.clear();
         self.levels[0].candidates.resize(words, u64::MAX);
-        if m % 64 != 0 {
+        if !m.is_multiple_of(64) {
             self.levels[0].candidates[words - 1] = (1 << (m % 64)) - 1;
         }
         let mut largest = least - 1;
@@ -208,7 +219,7 @@ impl Local {
     /// Extends the chosen by every candidate that may lead to more than `largest` members.
     fn branch(&mut self, depth: usize, largest: &mut usize, stop: StopCheck<'_>) -> Option<StopRequest> {
         self.branches += 1;
-        if self.branches % BETWEEN_CHECKS == 0
+        if self.branches.is_multiple_of(BETWEEN_CHECKS)
             && let Some(request) = stop()
         {
             return Some(request);
@@ -313,7 +324,7 @@ mod tests {
             let mut cliques = Cliques::default();
             let (found, request) = cliques.largest(&graph, &stop::never);
             prop_assert_eq!(request, None);
-            cliques.core.peel(&graph);
+            cliques.core.peel(&graph, &stop::never).unwrap();
             if f64::from(*cliques.core.numbers.last().unwrap()) <= 0.5 * n as f64 {
                 prop_assert!(is_clique(&graph, &found));
                 prop_assert_eq!(found.len(), brute_force(&graph));
@@ -327,7 +338,7 @@ mod tests {
         fn core_numbers(n in 1_usize..40, density in 0.0..1.0_f64, seed in any::<u64>()) {
             let graph = random_graph(n, density, seed);
             let mut cores = Cores::default();
-            cores.peel(&graph);
+            cores.peel(&graph, &stop::never).unwrap();
             let mut left: Vec<bool> = vec![true; n];
             let mut naive = vec![0; n];
             for k in 0..n {

@@ -36,11 +36,14 @@ impl Graph {
         &self.bits[i * self.words..(i + 1) * self.words]
     }
 
+    /// Whether `i` and `j` are joined.
+    #[cfg(test)]
     pub(super) fn has(&self, i: usize, j: usize) -> bool {
         self.row(i)[j / 64] >> (j % 64) & 1 == 1
     }
 
     /// Joins `i` and `j`.
+    #[cfg(test)]
     pub(super) fn join(&mut self, i: usize, j: usize) {
         self.bits[i * self.words + j / 64] |= 1 << (j % 64);
         self.bits[j * self.words + i / 64] |= 1 << (i % 64);
@@ -57,7 +60,7 @@ impl Graph {
         let n = points.len();
         self.clear(n);
         for i in 0..n {
-            if i % BETWEEN_CHECKS == 0
+            if i.is_multiple_of(BETWEEN_CHECKS)
                 && let Some(request) = stop()
             {
                 return Err(request);
@@ -78,14 +81,39 @@ impl Graph {
     }
 
     /// Becomes `other` with vertex `order[k]` as number k.
-    pub(super) fn assign_permuted(&mut self, other: &Self, order: &[u32]) {
+    pub(super) fn assign_permuted(
+        &mut self,
+        other: &Self,
+        order: &[u32],
+        stop: StopCheck<'_>,
+    ) -> Result<(), StopRequest> {
         self.clear(other.n);
         let mut place = vec![0_u32; other.n];
         order.iter().enumerate().for_each(|(k, &v)| place[v as usize] = k as u32);
         for (k, &v) in order.iter().enumerate() {
+            if k.is_multiple_of(BETWEEN_CHECKS)
+                && let Some(request) = stop()
+            {
+                return Err(request);
+            }
+            let row = &mut self.bits[k * self.words..(k + 1) * self.words];
             for u in members(other.row(v as usize)) {
                 let l = place[u] as usize;
-                self.bits[k * self.words + l / 64] |= 1 << (l % 64);
+                row[l / 64] |= 1 << (l % 64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Becomes the part of `other` with some of its vertices only, numbered in the order given.
+    pub(super) fn assign_induced(&mut self, other: &Self, some: &[u32]) {
+        self.clear(some.len());
+        for (k, &v) in some.iter().enumerate() {
+            let from = other.row(v as usize);
+            let row = &mut self.bits[k * self.words..(k + 1) * self.words];
+            for (word, some) in row.iter_mut().zip(some.chunks(64)) {
+                let bit = |u: u32| from[u as usize / 64] >> (u % 64) & 1;
+                *word = some.iter().enumerate().fold(0, |word, (l, &u)| word | bit(u) << l);
             }
         }
     }
@@ -141,7 +169,17 @@ mod tests {
             graph.assign_consistent(&points, 1.5, 0.2, &stop::never).unwrap();
             let order: Vec<u32> = (0..n as u32).rev().collect();
             let mut mirrored = Graph::default();
-            mirrored.assign_permuted(&graph, &order);
+            mirrored.assign_permuted(&graph, &order, &stop::never).unwrap();
+            let some: Vec<u32> = (0..n as u32).rev().step_by(2).collect();
+            let mut part = Graph::default();
+            part.assign_induced(&graph, &some);
+            for (k, &i) in some.iter().enumerate() {
+                assert!(
+                    some.iter()
+                        .enumerate()
+                        .all(|(l, &j)| part.has(k, l) == graph.has(i as usize, j as usize))
+                );
+            }
             for i in 0..n {
                 for j in 0..n {
                     let length = |p: [f64; 3], q: [f64; 3]| {

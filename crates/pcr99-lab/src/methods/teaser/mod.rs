@@ -109,6 +109,8 @@ impl Teaser {
         };
         self.graph.assign_consistent(points, s, 2.0 * bound, stop)?;
         let (clique, told) = self.cliques.largest(&self.graph, stop);
+        let ended = told.map_or(StopReason::Confident, StopReason::from);
+        let nothing = Ok((None, told.map_or(StopReason::Exhausted, StopReason::from)));
         if clique.len() < 2 {
             return nothing;
         }
@@ -116,7 +118,6 @@ impl Teaser {
         let Some(translation) = self.translation(points, &clique, s, &rotation, bound) else {
             return nothing;
         };
-        let ended = told.map_or(StopReason::Confident, StopReason::from);
         Ok((Some(Similarity::new(s, rotation, translation)), ended))
     }
 

@@ -119,6 +119,11 @@ impl Voting {
         self.ends.resize(room, (0.0, 0));
         let mut next = self.begins.clone();
         for (i, (interval, places)) in intervals.iter().zip(&self.places).enumerate() {
+            if i.is_multiple_of(BETWEEN_CHECKS)
+                && let Some(request) = stop()
+            {
+                return Err(request);
+            }
             let Interval { value, half_width } = *interval;
             let ends = [(value - half_width, i as u32), (value + half_width, i as u32 | UPPER)];
             for (end, &bucket) in ends.into_iter().zip(places).filter(|(_, bucket)| **bucket != NOWHERE) {
