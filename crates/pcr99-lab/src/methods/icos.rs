@@ -4,7 +4,7 @@
 //! A seed of three matches that are compatible grows by four more that are compatible with it, all drawn at random. What seven
 //! matches agree on is taken without verification.
 //!
-//! There is no end but the caller's clock and the limit of [`Draws`]. Fewer than seven matches are never enough.
+//! There is no end but the caller's clock and the limit of `Draws`. Fewer than seven matches are never enough.
 
 use pcr99::{StopReason, random::Random, stop::StopCheck};
 

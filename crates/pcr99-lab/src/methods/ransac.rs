@@ -68,7 +68,8 @@ impl Baseline for Ransac {
             let count = parts::count_inliers(points, &affine, delta * delta);
             if count > most {
                 (best, most) = (Some(model), count);
-                limit = trials(CONFIDENCE, (count as f64 / n as f64).powi(3));
+                let share = count as f64 / n as f64;
+                limit = trials(CONFIDENCE, share * share * share);
             }
         };
         let model = best.map(|model| refined(points, model, scale, delta));

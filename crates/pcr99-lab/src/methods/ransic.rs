@@ -4,7 +4,7 @@
 //! Three matches at random whose scale ratios, edges and translations agree give a transform that is kept. Two of them that agree
 //! with each other are hardly both wrong: they are fitted together and verified.
 //!
-//! There is no end but the caller's clock and the limit of [`Draws`]. After the third failed verification the last one is returned
+//! There is no end but the caller's clock and the limit of `Draws`. After the third failed verification the last one is returned
 //! whatever it is, as published.
 
 use pcr99::{

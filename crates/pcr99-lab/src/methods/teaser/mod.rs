@@ -8,6 +8,9 @@
 /// The largest clique.
 mod clique;
 
+/// Core numbers.
+mod cores;
+
 /// Which pairs agree with the scale.
 mod graph;
 
