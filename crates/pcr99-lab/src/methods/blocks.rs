@@ -63,6 +63,7 @@ pub(crate) fn distinct_pair(random: &mut Random, bound: usize) -> [usize; 2] {
 }
 
 /// The angle between two rotations in radians: `acos((tr(R₁ᵀR₂) − 1)/2)`.
+#[cfg(test)]
 pub(crate) fn angle_between(one: &Rotation, other: &Rotation) -> f64 {
     let trace: f64 = one.iter().zip(other).map(|(r, s)| dot(*r, *s)).sum();
     libm::acos(((trace - 1.0) / 2.0).clamp(-1.0, 1.0))
@@ -81,6 +82,7 @@ pub(crate) fn trials(confidence: f64, chance: f64) -> f64 {
 }
 
 /// `‖a_i − a_j‖` and `‖b_i − b_j‖`.
+#[cfg(test)]
 pub(crate) fn lengths(points: &Soa, i: usize, j: usize) -> (f64, f64) {
     (norm(subtract(points.source(i), points.source(j))), norm(subtract(points.target(i), points.target(j))))
 }

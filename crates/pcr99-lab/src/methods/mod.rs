@@ -5,17 +5,37 @@
 //!
 //! | method | file | scale | publication |
 //! |---|---|---|---|
+//! | RANSIC | `ransic` | known, unknown | Sun 2022 |
+//! | ICOS | `icos` | known, unknown | Sun 2021 |
 //! | DANIEL | `daniel` | known | Sun 2022 |
 //! | TriVoC | `trivoc` | known | Sun, Deng 2022 |
 //! | VODRAC | `vodrac` | known | J. King Saud Univ. 2023 |
 //! | VOCRA | `vocra` | known | Sun 2022 |
 //! | RANSAC | `ransac` | known, unknown | Fischler, Bolles 1981 |
+//! | GNC-TLS | `gnc_tls` | known, unknown | Yang, Antonante, Tzoumas, Carlone 2020 |
+//! | TEASER | `teaser` | known, unknown | Yang, Shi, Carlone 2021 |
+//! | FGR | `fgr` | known | Zhou, Park, Koltun 2016 |
 
 /// What the methods have in common: minimal solver, adaptive trial counts, angles.
 pub(crate) mod blocks;
 
+/// Random draws that end, and what RANSIC and ICOS share.
+mod draws;
+
+/// Fast global registration.
+mod fgr;
+
+/// Graduated non-convexity with truncated least squares.
+mod gnc_tls;
+
+/// Compatible structures.
+mod icos;
+
 /// Random sample consensus.
 mod ransac;
+
+/// Random sampling with invariant compatibility.
+mod ransic;
 
 /// Two layers of random samples.
 mod daniel;
@@ -40,6 +60,9 @@ mod watch;
 
 /// Every method under its name.
 mod solvers;
+
+/// Decoupled scale, clique, rotation and translation.
+mod teaser;
 
 pub use solvers::{Method, Solvers};
 

@@ -12,7 +12,8 @@ use pcr99::{
 
 use super::{
     Baseline, EitherScale, Found, Matches,
-    blocks::{centroids, lengths, norm_ratio_scale, rotate, trials, triangle_rotation},
+    blocks::{centroids, rotate, trials, triangle_model, triangle_rotation},
+    draws::{Draws, Rows},
 };
 use crate::vector::{subtract, times};
 
@@ -21,13 +22,12 @@ const INLIER: f64 = 5.0;
 /// How much the lengths of an edge may differ, in σ.
 const EDGE: f64 = 10.0;
 const CONFIDENCE: f64 = 0.99;
-/// Draws between two looks at the clock.
-const BETWEEN_CHECKS: u64 = 1024;
 
 /// Random sample consensus; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Ransac {
     coarse: Coarse,
+    rows: Rows,
 }
 
 impl Baseline for Ransac {
@@ -43,21 +43,23 @@ impl Baseline for Ransac {
         let Matches { points, sigma } = *matches;
         let (n, delta) = (points.len(), INLIER * sigma);
         self.coarse.assign(points);
+        self.rows.assign(points);
         let (mut best, mut most) = (None, 2);
-        let (mut samples, mut hypotheses, mut limit) = (0, 0, f64::INFINITY);
+        let (mut draws, mut hypotheses, mut limit) = (Draws::new(n, stop), 0, f64::INFINITY);
         let stopped_because = loop {
-            if samples as f64 >= limit {
+            if draws.made() as f64 >= limit {
                 break StopReason::Confident;
             }
-            if samples % BETWEEN_CHECKS == 0
-                && let Some(request) = stop()
-            {
-                break request.into();
+            if let Err(reason) = draws.another() {
+                break reason;
             }
-            samples += 1;
-            let Some(model) = hypothesis(points, random.distinct_triple(n), scale, EDGE * sigma) else {
-                continue;
+            let triple = random.distinct_triple(n);
+            let Some(s) = common_scale(&self.rows, triple, scale, EDGE * sigma) else { continue };
+            let hypothesis = match scale {
+                EitherScale::Known => triangle_model(points, triple),
+                EitherScale::Unknown => scaled_triangle_model(points, triple, s),
             };
+            let Some(model) = hypothesis else { continue };
             hypotheses += 1;
             let affine = Affine::from(&model);
             if !self.coarse.may_exceed(&affine, delta, most) {
@@ -66,28 +68,37 @@ impl Baseline for Ransac {
             let count = parts::count_inliers(points, &affine, delta * delta);
             if count > most {
                 (best, most) = (Some(model), count);
-                limit = trials(CONFIDENCE, (count as f64 / n as f64).powi(3));
+                let share = count as f64 / n as f64;
+                limit = trials(CONFIDENCE, share * share * share);
             }
         };
         let model = best.map(|model| refined(points, model, scale, delta));
-        Found { model, samples, hypotheses, stopped_because }
+        Found { model, samples: draws.made(), hypotheses, stopped_because }
     }
 }
 
-/// The transform of three matches, if their edges are of like lengths.
-fn hypothesis(points: &Soa, triple: [usize; 3], scale: EitherScale, edge: f64) -> Option<Similarity> {
-    let (p, q) = centroids(points, &triple);
+/// The scale of three matches, if their edges are of like lengths.
+#[inline]
+fn common_scale(rows: &Rows, triple: [usize; 3], scale: EitherScale, edge: f64) -> Option<f64> {
     let s = match scale {
         EitherScale::Known => 1.0,
-        EitherScale::Unknown => norm_ratio_scale(points, &triple, p, q)?,
-    };
-    for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-        let (a, b) = lengths(points, triple[i], triple[j]);
-        if (b - s * a).abs() > edge {
-            return None;
+        EitherScale::Unknown => {
+            // Σ ‖a − p‖·‖b − q‖ / Σ ‖a − p‖².
+            let (_, squares) = rows.about_mean(triple);
+            let products: f64 = squares.iter().map(|[a_sq, b_sq]| (a_sq * b_sq).sqrt()).sum();
+            products / squares.iter().map(|[a_sq, _]| a_sq).sum::<f64>()
         }
-    }
+    };
+    let [i, j, k] = triple;
+    // A scale that is no number keeps no length.
+    let keeps_length = |i, j| rows.keeps_length(i, j, s, edge);
+    (keeps_length(i, j) && keeps_length(j, k) && keeps_length(k, i) && s > 0.0).then_some(s)
+}
+
+/// The transform of three matches with a given scale.
+fn scaled_triangle_model(points: &Soa, triple: [usize; 3], s: f64) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
+    let (p, q) = centroids(points, &triple);
     Some(Similarity::new(s, rotation, subtract(q, times(s, rotate(&rotation, p)))))
 }
 
@@ -106,10 +117,27 @@ fn refined(points: &Soa, mut model: Similarity, scale: EitherScale, delta: f64) 
 mod tests {
     use super::super::{Method, tests::largest_error};
 
+    use super::*;
+    use pcr99::stop;
+
     #[test]
     fn solves_what_it_can() {
         for scale in [None, Some(2.5)] {
             assert!(largest_error(Method::Ransac, scale, 0.8, 5) < 3.0);
+        }
+    }
+
+    /// Three matches that fit nothing: without a limit it would draw them for ever.
+    #[test]
+    fn ends_without_a_hypothesis() {
+        let points = Soa {
+            a: [vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0], vec![0.0; 3]],
+            b: [vec![0.0, 9.0, 0.0], vec![0.0, 0.0, 2.0], vec![0.0; 3]],
+        };
+        let matches = Matches { points: &points, sigma: 0.01 };
+        for scale in [EitherScale::Known, EitherScale::Unknown] {
+            let found = Ransac::default().find(&matches, scale, &mut Random::new(1), &stop::never);
+            assert_eq!((found.model, found.stopped_because), (None, StopReason::HypothesisLimit));
         }
     }
 }

@@ -8,8 +8,8 @@ use pcr99::{
 };
 
 use super::{
-    Baseline, EitherScale, Found, KnownScale, Prepared, daniel::Daniel, ransac::Ransac, trivoc::TriVoc,
-    vocra::Vocra, vodrac::Vodrac,
+    Baseline, EitherScale, Found, KnownScale, Prepared, daniel::Daniel, fgr::Fgr, gnc_tls::GncTls,
+    icos::Icos, ransac::Ransac, ransic::Ransic, teaser::Teaser, trivoc::TriVoc, vocra::Vocra, vodrac::Vodrac,
 };
 use crate::Error;
 
@@ -22,6 +22,10 @@ pub enum Method {
     Paper,
     /// PCR-99 with random samples: the paper's ablation, "no S/O".
     PaperRandom,
+    /// Two random triples that agree with each other.
+    Ransic,
+    /// A random triple that grows to seven compatible matches.
+    Icos,
     /// One match at random, then two more that fit it, until two such triples agree.
     Daniel,
     /// Three levels of voting on the graph of consistent lengths.
@@ -32,6 +36,12 @@ pub enum Method {
     Vocra,
     /// Three matches at random, again and again.
     Ransac,
+    /// Weighted least squares with weights that become 0 or 1.
+    GncTls,
+    /// Scale, largest clique, rotation, translation.
+    Teaser,
+    /// Gauss–Newton with a cost that narrows.
+    Fgr,
 }
 
 /// What is said of a method.
@@ -43,15 +53,20 @@ struct About {
 
 impl Method {
     /// All of them: ours, then those of the paper in its order, then others.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Default,
         Self::Paper,
         Self::PaperRandom,
+        Self::Ransic,
+        Self::Icos,
         Self::Daniel,
         Self::TriVoc,
         Self::Vodrac,
         Self::Vocra,
         Self::Ransac,
+        Self::GncTls,
+        Self::Teaser,
+        Self::Fgr,
     ];
 
     const fn about(self) -> About {
@@ -59,11 +74,16 @@ impl Method {
             Self::Default => ("default", "ours", true),
             Self::Paper => ("paper", "PCR-99", true),
             Self::PaperRandom => ("paper-random", "PCR-99 (no S/O)", true),
+            Self::Ransic => ("ransic", "RANSIC", true),
+            Self::Icos => ("icos", "ICOS", true),
             Self::Daniel => ("daniel", "DANIEL", false),
             Self::TriVoc => ("trivoc", "TriVoC", false),
             Self::Vodrac => ("vodrac", "VODRAC", false),
             Self::Vocra => ("vocra", "VOCRA", false),
             Self::Ransac => ("ransac", "RANSAC", true),
+            Self::GncTls => ("gnc-tls", "GNC-TLS", true),
+            Self::Teaser => ("teaser", "TEASER", true),
+            Self::Fgr => ("fgr", "FGR", false),
         };
         About { name, title, finds_scale }
     }
@@ -109,11 +129,16 @@ impl FromStr for Method {
 pub struct Solvers {
     default: pcr99::Solver,
     paper: paper::Solver,
+    ransic: Ransic,
+    icos: Icos,
     daniel: Daniel,
     trivoc: TriVoc,
     vodrac: Vodrac,
     vocra: Vocra,
     ransac: Ransac,
+    gnc_tls: GncTls,
+    teaser: Teaser,
+    fgr: Fgr,
 }
 
 impl Solvers {
@@ -138,11 +163,16 @@ impl Solvers {
     ) -> Result<Registration, Error> {
         let ask = Ask { method, pairs, scale, threshold, seed, stop };
         match method {
+            Method::Ransic => ask.either(&mut self.ransic),
+            Method::Icos => ask.either(&mut self.icos),
             Method::Daniel => ask.known(&mut self.daniel),
             Method::TriVoc => ask.known(&mut self.trivoc),
             Method::Vodrac => ask.known(&mut self.vodrac),
             Method::Vocra => ask.known(&mut self.vocra),
             Method::Ransac => ask.either(&mut self.ransac),
+            Method::GncTls => ask.either(&mut self.gnc_tls),
+            Method::Teaser => ask.either(&mut self.teaser),
+            Method::Fgr => ask.known(&mut self.fgr),
             Method::Default => {
                 let params = Params::new().with_threshold(threshold.get())?.with_threads(1).with_seed(seed);
                 Ok(self.default.solve_until(pairs, scale, &params, stop)?)
