@@ -148,6 +148,19 @@ impl Refiner {
         self.judged(points, model, known, judge)
     }
 
+    /// The same, unless what `model` explains as it is has been found already.
+    pub(super) fn refine_unless_known(
+        &mut self,
+        points: &Soa,
+        model: Similarity,
+        known: &Model,
+        judge: &mut Judge,
+        found: &Best,
+    ) -> Option<Candidate> {
+        self.collect(points, &model, known.delta);
+        if found.covers(&self.inliers) { None } else { self.refine(points, model, known, judge) }
+    }
+
     /// A transform as it is, with the inliers that it explains.
     pub(super) fn judge(
         &mut self,
@@ -202,6 +215,9 @@ impl Refiner {
     }
 }
 
+/// So many of some matches are nearly all of them.
+const NEARLY_ALL: f64 = 0.8;
+
 /// The best few distinct candidates, best first.
 #[derive(Debug)]
 pub(super) struct Best {
@@ -230,6 +246,14 @@ impl Best {
     /// Whether chance does not explain the best.
     pub(super) fn is_significant(&self) -> bool {
         self.first().is_some_and(Candidate::is_significant)
+    }
+
+    /// Whether one that stands out explains nearly all of these matches, and as many in all.
+    fn covers(&self, inliers: &[u32]) -> bool {
+        self.kept.iter().filter(|kept| kept.stands_out && kept.inliers.len() >= inliers.len()).any(|kept| {
+            let explained = inliers.iter().filter(|&&i| kept.explains(i)).count();
+            explained as f64 >= NEARLY_ALL * inliers.len() as f64
+        })
     }
 
     /// Takes a candidate in, unless one like it is better, or it is worse than all of those there is room for.

@@ -72,6 +72,7 @@ impl Solver {
                 self.threads.run(|| {
                     self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
                 });
+                progress.allow(differences.len() as f64 / (half + 1 - from) as f64, &local);
                 let ended = self.examine(problem, least_clique, &mut local, progress, stop);
                 self.promote(
                     problem,
@@ -82,13 +83,12 @@ impl Solver {
                 if ended.is_some() {
                     return ended;
                 }
+                if round == 0 {
+                    progress.count(self.edges.pairs_at(&differences));
+                }
                 if progress.effort == 0 {
                     progress.limited = true;
                     break;
-                }
-                if round == 0 {
-                    progress.counters.pairs += self.edges.pairs_at(&differences);
-                    progress.examined += self.edges.pairs_at(&differences);
                 }
                 if progress.is_confident(n, size, params.miss_probability()) {
                     return Some(StopReason::Confident);
@@ -137,9 +137,11 @@ impl Solver {
             if !is_of_interest(pair, local) {
                 continue;
             }
-            if progress.effort == 0 {
+            if progress.allowance == 0 {
+                progress.limited = true;
                 break;
             }
+            progress.allowance -= 1;
             progress.effort -= 1;
             let mut least = least_clique;
             if let Some(best) = reliable(local) {
@@ -175,7 +177,8 @@ impl Solver {
         let best = local.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());
         let floor = (least.min(4) - 1).max(best / NEXT_TO_NOTHING);
         if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, floor) {
-            local.insert(self.refiner.refine(&self.subset.points, model, &problem.model, &mut self.judge)?);
+            let (points, known) = (&self.subset.points, &problem.model);
+            local.insert(self.refiner.refine_unless_known(points, model, known, &mut self.judge, local)?);
         }
         Some(())
     }

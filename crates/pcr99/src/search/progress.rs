@@ -8,6 +8,11 @@ const SURELY_ENOUGH: f64 = 26.0;
 /// How often, at least, a pair of a consensus that is there passes all tests.
 const RECOGNISED: f64 = 0.6;
 
+/// Pairs that are tried at a level at most where something stands out that cannot be trusted.
+const DOUBTFUL_EFFORT: u64 = 10_000;
+/// Pairs that may be tried in any case.
+const LEAST_ALLOWANCE: u64 = 256;
+
 /// What has been found so far.
 pub(super) struct Progress {
     pub(super) best: Best,
@@ -16,6 +21,8 @@ pub(super) struct Progress {
     pub(super) examined: u64,
     /// Pairs that may still be tried at this level.
     pub(super) effort: u64,
+    /// And of those that are looked at next.
+    pub(super) allowance: u64,
     /// Whether that ran out.
     pub(super) limited: bool,
     /// Whether subsets are random; with weights they are not, and say nothing of the matches left out.
@@ -30,9 +37,29 @@ impl Progress {
             counters: Counters::default(),
             examined: 0,
             effort: 0,
+            allowance: 0,
             limited: false,
             random_subsets: true,
             stopped_because: StopReason::Exhausted,
+        }
+    }
+
+    /// Gives the pairs that are looked at next, a `share` of those left, their part of the effort: twice their share, since most need
+    /// less. The most contrasting pairs of the whole level are tried, then, not all of the first. Where something stands out
+    /// that cannot be trusted, local structure repeats, and there is no end of pairs to try.
+    pub(super) fn allow(&mut self, share: f64, local: &Best) {
+        if local.first().is_some_and(|best| best.stands_out && !best.is_reliable()) {
+            self.effort = self.effort.min(DOUBTFUL_EFFORT);
+        }
+        let part = (2.0 * share * self.effort as f64).ceil() as u64;
+        self.allowance = part.max(LEAST_ALLOWANCE).min(self.effort);
+    }
+
+    /// Counts pairs that have been looked at; those that there was no effort left to try do not count against a miss.
+    pub(super) fn count(&mut self, pairs: u64) {
+        self.counters.pairs += pairs;
+        if self.allowance > 0 {
+            self.examined += pairs;
         }
     }
 
