@@ -23,11 +23,15 @@
 //! Not promised: whether the matches suffice for a registration (three are needed, not collinear) is
 //! for the method to judge.
 
+/// A cloud: points, and what is known of each of them.
+mod cloud;
+
 /// Why a file could not be used, in one line.
 mod error;
 
 /// One file per format, and the public readers on top of them.
 pub mod files;
 
+pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{Matches, read_indices, read_matches, read_matches_text, read_points, write_matches};
