@@ -6,7 +6,10 @@
 use std::fmt;
 use std::io;
 
-use crate::files::{NpyError, PlyError, TextError, ZipError};
+use crate::cloud::UnequalLengths;
+use crate::files::{
+    CloudFormat, E57Error, KittiError, LasError, NpyError, ObjError, PcdError, PlyError, TextError, ZipError,
+};
 
 /// Why a file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +29,47 @@ pub enum FileError {
     Directory {
         /// The directory, quoted.
         file: String,
+    },
+    /// A file cannot be written: the operating system refused.
+    #[error("cannot write {file}: {cause}")]
+    Write {
+        /// The file, quoted.
+        file: String,
+        /// What the operating system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The path of a file to be written is that of a directory.
+    #[error("cannot write {file}: it is a directory; name a file inside it")]
+    OutputIsDirectory {
+        /// The directory, quoted.
+        file: String,
+    },
+    /// A file is to be written into a directory that does not exist.
+    #[error("cannot write {file}: there is no directory {directory}; create it first")]
+    NoDirectory {
+        /// The file, quoted.
+        file: String,
+        /// The directory, quoted.
+        directory: String,
+    },
+    /// A cloud is to be written in a format that the extension does not name.
+    #[error(
+        "cannot write {file}: its extension names no format that clouds are written in; use one of {}",
+        CloudFormat::EXTENSIONS
+    )]
+    UnknownFormat {
+        /// The file, quoted.
+        file: String,
+    },
+    /// A cloud to be written is not in order.
+    #[error("cannot write {file}: {cause}")]
+    Unequal {
+        /// The file, quoted.
+        file: String,
+        /// What is wrong with the cloud.
+        #[source]
+        cause: UnequalLengths,
     },
     /// The bytes are not what they should be.
     #[error("{file}{place}: {problem}")]
@@ -88,6 +132,21 @@ pub enum Problem {
     /// A PLY file is malformed.
     #[error(transparent)]
     Ply(#[from] PlyError),
+    /// A PCD file is malformed.
+    #[error(transparent)]
+    Pcd(#[from] PcdError),
+    /// A LAS or LAZ file is malformed.
+    #[error(transparent)]
+    Las(#[from] LasError),
+    /// An E57 file is malformed.
+    #[error(transparent)]
+    E57(#[from] E57Error),
+    /// An OBJ file is malformed.
+    #[error(transparent)]
+    Obj(#[from] ObjError),
+    /// A KITTI scan is malformed.
+    #[error(transparent)]
+    Kitti(#[from] KittiError),
     /// A `NumPy` array is malformed or of the wrong kind.
     #[error(transparent)]
     Npy(#[from] NpyError),

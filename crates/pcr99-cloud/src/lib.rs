@@ -26,7 +26,7 @@
 /// A cloud: points, and what is known of each of them.
 mod cloud;
 
-/// Why a file could not be used, in one line.
+/// Why a file could not be read or written, in one line.
 mod error;
 
 /// One file per format, and the public readers on top of them.
@@ -34,4 +34,7 @@ pub mod files;
 
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
-pub use files::{Matches, read_indices, read_matches, read_matches_text, read_points, write_matches};
+pub use files::{
+    CloudFormat, Matches, OutputFile, Written, read_cloud, read_indices, read_matches, read_matches_text,
+    read_points, write_cloud, write_matches,
+};
