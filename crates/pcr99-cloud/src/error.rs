@@ -217,10 +217,18 @@ impl From<io::Error> for Fault {
 
 /// Text from a file for use in a message: one line, of bounded length, in backticks.
 pub(crate) fn quote(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let shown: String = text.chars().take(LONGEST).flat_map(escape).collect();
-    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
-    format!("`{shown}{dots}`")
+    format!("`{}`", shortened(text, 40))
+}
+
+/// What a library said, for use in a message: as it is, on one line, of bounded length.
+pub(crate) fn said(error: &impl fmt::Display) -> String {
+    shortened(&error.to_string(), 200)
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    let shown: String = text.chars().take(longest).flat_map(escape).collect();
+    let dots = if text.chars().nth(longest).is_some() { "…" } else { "" };
+    format!("{shown}{dots}")
 }
 
 /// `character` as it is, or spelled out where it would break the line or move the cursor.
@@ -257,6 +265,8 @@ mod tests {
     fn quotes_are_short_and_on_one_line() {
         assert_eq!(quote("a\nb'"), "`a\\nb'`");
         assert_eq!(quote(&"x".repeat(41)), format!("`{}…`", "x".repeat(40)));
+        assert_eq!(said(&"a\nb"), "a\\nb");
+        assert_eq!(said(&"x".repeat(300)).chars().count(), 201);
         assert_eq!(quote_all([]), "none");
         assert_eq!(quote_all(["a", "b"]), "`a`, `b`");
         assert!(quote_all(["n"; 25]).ends_with("`n`, and 5 more"));

@@ -35,6 +35,6 @@ pub mod files;
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
-    CloudFormat, Matches, OutputFile, Written, read_cloud, read_indices, read_matches, read_matches_text,
-    read_points, write_cloud, write_matches,
+    CloudFormat, Matches, OutputFile, Written, is_decoding, read_cloud, read_indices, read_matches,
+    read_matches_text, read_points, write_cloud, write_matches,
 };

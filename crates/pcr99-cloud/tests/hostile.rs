@@ -1,12 +1,15 @@
 //! Damaged files of every format: each reader must return, soon, with points or with an error of one
 //! line. A panic or an absurd allocation fails these tests, a long search makes them visibly slow.
 
+mod fixtures;
+
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use pcr99_cloud::{FileError, read_indices, read_matches, read_points};
+use fixtures::{Kind, e57, las, pcd, utm};
+use pcr99_cloud::{FileError, read_cloud, read_indices, read_matches, read_points};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -37,6 +40,22 @@ static VALID: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
         ("ply", [header("binary_big_endian"), body].concat()),
         ("npy", npy("<f8", "(4, 6)", 192)),
         ("npy", npy(">i2", "(5, 2)", 20)),
+        ("npy", npy("<f8", "(3, 7)", 168)),
+        ("pcd", pcd("ascii")),
+        ("pcd", pcd("binary")),
+        ("pcd", pcd("binary_compressed")),
+        (
+            "obj",
+            b"# c\nv 1 2 3 0.5 0.5 0.5\nvn 0 0 1\nv 4 5 6 1 1 1\nvn 0 0 1\nf 1//1 2//2 -1//-1\n".to_vec(),
+        ),
+        ("bin", [0, 0, 128, 63].repeat(8)),
+        ("pts", b"2\n1 2 3 -500 9 8 7\n4 5 6 0 1 2 3\n".to_vec()),
+        ("xyz", b"# x y z nx ny nz r g b\n1 2 3 0 0 1 9 8 7\n".to_vec()),
+        ("las", las(&utm(3), false, 3)),
+        ("las", las(&utm(2), false, 6)),
+        ("laz", las(&utm(40), true, 3)),
+        ("laz", las(&utm(40), true, 7)),
+        ("e57", e57(Kind::Cartesian, &[None], &[([1.0, 2.0, 3.0], true, [4; 3], 0.5); 3], |xml| xml)),
         ("npz", data("stored.npz").expect("a fixture")),
         ("npz", data("compressed.npz").expect("a fixture")),
     ]
@@ -48,16 +67,20 @@ fn npy(descr: &str, shape: &str, bytes: usize) -> Vec<u8> {
         .concat()
 }
 
-/// All readers on `bytes` under `extension`; how many of the three succeed.
+/// All readers on `bytes` under `extension`; how many of the four succeed.
 fn read_all(extension: &str, bytes: &[u8]) -> usize {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("f").with_extension(extension);
     fs::write(&path, bytes).expect("a temporary file");
     let began = Instant::now();
-    let results: [Result<usize, FileError>; 3] = [
+    let results: [Result<usize, FileError>; 4] = [
         read_matches(&path).map(|matches| matches.source.len()),
         read_points(&path).map(|points| points.len()),
         read_indices(&path).map(|pairs| pairs.len()),
+        read_cloud(&path).map(|cloud| {
+            cloud.validate().expect("equal lengths");
+            cloud.len()
+        }),
     ];
     // Generous: a busy machine must not fail it, an endless loop must.
     assert!(began.elapsed() < Duration::from_secs(10));
@@ -91,7 +114,7 @@ fn files_that_end_early() {
         for end in 0..bytes.len() {
             let read = read_all(extension, &bytes[..end]);
             // Text may end anywhere; the others know how much is to come.
-            if matches!(*extension, "npy" | "npz") {
+            if matches!(*extension, "npy" | "npz" | "las" | "laz" | "e57") {
                 assert_eq!(read, 0, "{extension} cut at {end}");
             }
         }
@@ -103,8 +126,8 @@ proptest! {
 
     #[test]
     fn random_bytes(
-        extension in select(vec!["txt", "ply", "npy", "npz"]),
-        start in select(vec![&b""[..], b"ply\nformat ascii 1.0\n", b"\x93NUMPY\x01\x00\x20\x00", b"PK\x05\x06", b"1 2 "]),
+        extension in select(vec!["txt", "ply", "npy", "npz", "pcd", "obj", "bin", "pts", "las", "laz", "e57"]),
+        start in select(vec![&b""[..], b"ply\nformat ascii 1.0\n", b"\x93NUMPY\x01\x00\x20\x00", b"PK\x05\x06", b"1 2 ", b"LASF", b"ASTM-E57", b"v 1 2 3\n", b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 3\nDATA binary_compressed\n"]),
         bytes in vec(any::<u8>(), 0..300),
     ) {
         read_all(extension, &[start, &bytes].concat());

@@ -74,7 +74,7 @@ pub use clouds::{CloudFormat, Written, read_cloud, read_points, write_cloud};
 pub use e57::E57Error;
 pub use indices::read_indices;
 pub use kitti::KittiError;
-pub use las::LasError;
+pub use las::{LasError, is_decoding};
 pub use matches::{Matches, read_matches, read_matches_text, write_matches};
 pub use npy::NpyError;
 pub use obj::ObjError;

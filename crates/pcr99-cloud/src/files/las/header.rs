@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
-use super::LasError;
+use super::{LasError, chunks};
 use crate::error::{Fault, Place};
 
 /// Bytes of the header of versions 1.0 to 1.2, 1.3 and 1.4.
@@ -60,7 +60,7 @@ impl Header {
                 return Err(wrong(at, "a scale or offset is not a finite number"));
             }
         }
-        check_records(reader, header_size, field(100, 4)?, offset)?;
+        let items = check_records(reader, header_size, field(100, 4)?, offset)?;
         let mut points = field(107, 4)?;
         if minor == 4 {
             check_extended(reader, field(235, 8)?, field(243, 4)?, size)?;
@@ -69,7 +69,10 @@ impl Header {
         }
         let header = Self { points, offset, room: size - offset, stride };
         if compressed {
-            header.check_compressed(reader, size)?;
+            let table = header.check_compressed(reader, size)?;
+            if let (Some(items), Some(table)) = (items, table) {
+                chunks::check(reader, items, offset + 8, table)?;
+            }
         } else {
             let found = header.room / stride;
             if found < points {
@@ -84,15 +87,16 @@ impl Header {
         usize::try_from(self.points.min(self.room / self.stride)).unwrap_or(0)
     }
 
-    /// Checks how many points and chunks a compressed file can have.
-    fn check_compressed(&self, reader: &mut (impl Read + Seek), size: u64) -> Result<(), Fault> {
+    /// Checks how many points and chunks a compressed file can have; returns where the table of chunks is, at which the
+    /// points end.
+    fn check_compressed(&self, reader: &mut (impl Read + Seek), size: u64) -> Result<Option<u64>, Fault> {
         let wrong = |at: u64, what| Fault::at(Place::Byte(at), LasError::Header { what });
         let found = self.room.saturating_mul(DENSEST);
         if found < self.points {
             return Err(Fault::at(Place::Byte(size), LasError::Truncated { promised: self.points, found }));
         }
         if self.points == 0 {
-            return Ok(());
+            return Ok(None);
         }
         // Where the table of chunks is stands before the points, or, in files written to a pipe, at the very end.
         let pointer = number_at(reader, self.offset, 8)?;
@@ -106,27 +110,41 @@ impl Header {
         };
         match chunks {
             // A chunk has at least one point in full: for even the smallest format that is twenty bytes.
-            Some(chunks) if chunks <= self.room / 20 && chunks <= self.points => Ok(()),
+            Some(chunks) if chunks <= self.room / 20 && chunks <= self.points => Ok(table),
             _ => Err(wrong(self.offset, "the table of its chunks is wrong")),
         }
     }
 }
 
-/// Checks that the `count` records that follow the header end before the points.
-fn check_records(reader: &mut (impl Read + Seek), start: u64, count: u64, end: u64) -> Result<(), Fault> {
+/// Checks that the `count` records that follow the header end before the points; returns the items of a compressed point
+/// if one of the records lists them.
+fn check_records(
+    reader: &mut (impl Read + Seek),
+    start: u64,
+    count: u64,
+    end: u64,
+) -> Result<Option<Vec<chunks::Item>>, Fault> {
     const RECORD: u64 = 54;
+    /// The number of the record of LAZ.
+    const LASZIP: u64 = 22204;
     let mut at = start;
+    let mut items = None;
     for _ in 0..count {
         let length = if at + RECORD <= end { number_at(reader, at + 20, 2)? } else { None };
         match length {
-            Some(length) if at + RECORD + length <= end => at += RECORD + length,
+            Some(length) if at + RECORD + length <= end => {
+                if number_at(reader, at + 18, 2)? == Some(LASZIP) {
+                    items = chunks::items(&bytes_at(reader, at + RECORD, length)?);
+                }
+                at += RECORD + length;
+            }
             _ => {
                 let what = "a record of the header reaches into the points";
                 return Err(Fault::at(Place::Byte(at), LasError::Header { what }));
             }
         }
     }
-    Ok(())
+    Ok(items)
 }
 
 /// Checks that the `count` records after the points end before the file does.
@@ -149,14 +167,19 @@ fn check_extended(reader: &mut (impl Read + Seek), start: u64, count: u64, end: 
 
 /// The number of `width` bytes at `place`; `None` at the end of the file.
 fn number_at(reader: &mut (impl Read + Seek), place: u64, width: u64) -> Result<Option<u64>, Fault> {
+    Ok(little(&bytes_at(reader, place, width)?, 0, width))
+}
+
+/// Up to `length` bytes at `place`, as many as there are.
+pub(super) fn bytes_at(reader: &mut (impl Read + Seek), place: u64, length: u64) -> Result<Vec<u8>, Fault> {
     reader.seek(SeekFrom::Start(place))?;
     let mut bytes = Vec::new();
-    reader.by_ref().take(width).read_to_end(&mut bytes)?;
-    Ok(little(&bytes, 0, width))
+    reader.by_ref().take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The number of `width` bytes at `place`, low byte first.
-fn little(bytes: &[u8], place: u64, width: u64) -> Option<u64> {
+pub(super) fn little(bytes: &[u8], place: u64, width: u64) -> Option<u64> {
     let stored = bytes.get(place as usize..(place + width) as usize)?;
     Some(stored.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }

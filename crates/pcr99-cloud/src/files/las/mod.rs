@@ -1,20 +1,27 @@
 //! LAS and LAZ files, read by the crate `las`.
 //!
 //! That crate believes what a header says, so the header is checked here first, against the size of the file: every
-//! length it holds, the places it points to, and how many points there can be.
+//! length it holds, the places it points to, how many points there can be, and the sizes of compressed layers. What
+//! remains is the arithmetic decoder of LAZ, which panics on some damaged bytes that no check can foresee short of
+//! decoding them; such a panic is caught and becomes an error ([`is_decoding`] tells panic hooks of it).
+
+/// Sizes inside of compressed chunks, checked.
+mod chunks;
 
 /// What the header says, checked.
 mod header;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use header::Header;
 use las::{PointDataBuilder, Reader};
 
 use super::fields::{Depth, Want, reserved, scaled};
 use crate::cloud::Cloud;
-use crate::error::{Fault, Place, quote};
+use crate::error::{Fault, Place, said};
 
 /// Points that are decoded at a time.
 const BATCH: u64 = 1 << 14;
@@ -52,11 +59,21 @@ pub enum LasError {
     Decoder {
         /// How many the header promises.
         promised: u64,
-        /// How many were decoded before.
+        /// How many are known to be in order.
         found: u64,
-        /// What the library said, quoted and shortened.
+        /// What the library said, shortened.
         cause: String,
     },
+}
+
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a decoder of another library whose panics are caught and become errors. A panic hook may
+/// look at this and stay silent.
+pub fn is_decoding() -> bool {
+    DECODING.get()
 }
 
 /// Reads the points; `size` is that of the file.
@@ -64,11 +81,23 @@ pub(super) fn read(mut reader: BufReader<File>, size: Option<u64>, want: Want) -
     let size = size.ok_or_else(|| Fault::whole(LasError::Pipe))?;
     let header = Header::read(&mut reader, size)?;
     reader.seek(SeekFrom::Start(0))?;
+    DECODING.set(true);
+    // Nothing that the panic may have left half done is used afterwards.
+    let decoded = catch_unwind(AssertUnwindSafe(|| decode(reader, size, &header, want)));
+    DECODING.set(false);
+    decoded.unwrap_or_else(|_| {
+        let cause = "the decoder met a contradiction".to_owned();
+        let problem = LasError::Decoder { promised: header.points, found: 0, cause };
+        Err(Fault::at(Place::Byte(header.offset), problem))
+    })
+}
+
+fn decode(reader: BufReader<File>, size: u64, header: &Header, want: Want) -> Result<Cloud, Fault> {
     let promised = header.points;
     let decoder = |found: u64, cause: las::Error| match cause {
         las::Error::Io(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Fault::from(error),
         cause => {
-            let cause = quote(&cause.to_string());
+            let cause = said(&cause);
             Fault::at(Place::Byte(header.offset), LasError::Decoder { promised, found, cause })
         }
     };
