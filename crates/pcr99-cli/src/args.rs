@@ -81,7 +81,7 @@ pub struct Solve {
     /// `.npy` (N×6 or N×7) or `.npz` (`src`, `dst`); `-` reads text from standard input.
     #[arg(required_unless_present_any = ["source", "target", "indices"], conflicts_with_all = ["source", "target", "indices"])]
     pub pairs: Option<PathBuf>,
-    /// Source cloud, with --target and --indices: text, `.ply` or `.npy`; a file, never `-`.
+    /// Source cloud, with --target and --indices: any format that `pcr99 convert` reads; a file, never `-`.
     #[arg(long, value_name = "CLOUD", requires_all = ["target", "indices"])]
     pub source: Option<PathBuf>,
     /// Target cloud.

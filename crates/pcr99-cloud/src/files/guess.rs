@@ -87,16 +87,24 @@ impl Unnamed {
         }
     }
 
+    /// Whether the columns hold normals, which no other values look like.
+    pub(crate) fn has_normals(&self) -> bool {
+        self.reading().is_some_and(|reading| reading.contains(&Part::Normal))
+    }
+
+    /// The reading that fits.
+    fn reading(&self) -> Option<&'static [Part]> {
+        if !self.numbers || self.values.is_empty() {
+            return None;
+        }
+        readings(self.extra, self.habit).iter().copied().find(|reading| self.fits(reading))
+    }
+
     /// Gives `cloud`, whose points belong to the rows, what the columns hold.
     pub(crate) fn judge(self, cloud: &mut Cloud) {
-        if !self.numbers || self.values.is_empty() {
-            return;
-        }
-        let Some(reading) = readings(self.extra, self.habit).iter().find(|reading| self.fits(reading)) else {
-            return;
-        };
+        let Some(reading) = self.reading() else { return };
         let mut first = 0;
-        for part in *reading {
+        for part in reading {
             match part {
                 Part::Normal => cloud.normals = Some(self.triples(first).collect()),
                 Part::Color => {

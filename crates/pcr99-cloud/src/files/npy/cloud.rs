@@ -16,19 +16,24 @@ pub(crate) fn read(reader: impl Read, size: Option<u64>, want: Want) -> Result<C
         3 => Fit::Good,
         0..3 => Fit::Wrong,
         // Fewer points than columns is 3×N (or 4×N, 6×N) rather than a cloud. One or two points are let
-        // pass: no array of points has fewer than three coordinates.
-        _ if rows >= 3 && rows < columns => Fit::Transposed,
+        // pass: no array of points has fewer than three coordinates; and so are points with normals.
+        _ if rows >= 3 && rows < columns && !unnamed(&array, rows, columns).has_normals() => Fit::Transposed,
         _ => Fit::Good,
     };
     let [rows, columns] = array.table("N×3, or wider with x y z first,", fit)?;
     let mut cloud =
         Cloud::new((0..rows).map(|row| [0, 1, 2].map(|column| array.number(row, column))).collect());
     if want == Want::Everything {
-        let mut unnamed = Unnamed::new(columns, Habit::Usual);
-        (0..rows).for_each(|row| unnamed.push(|column| Some(array.number(row, column))));
-        unnamed.judge(&mut cloud);
+        unnamed(&array, rows, columns).judge(&mut cloud);
     }
     Ok(cloud)
+}
+
+/// The columns after the position.
+fn unnamed(array: &Array, rows: usize, columns: usize) -> Unnamed {
+    let mut unnamed = Unnamed::new(columns, Habit::Usual);
+    (0..rows).for_each(|row| unnamed.push(|column| Some(array.number(row, column))));
+    unnamed
 }
 
 /// Writes all of `cloud` but its viewpoint as an array of doubles, one row per point: x y z, then normal, colour (0 to
