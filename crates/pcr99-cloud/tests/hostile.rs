@@ -4,12 +4,13 @@
 mod fixtures;
 
 use std::fs;
+use std::panic;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
 use fixtures::{Kind, e57, las, pcd, utm, with_checksums};
-use pcr99_cloud::{FileError, read_cloud, read_indices, read_matches, read_points};
+use pcr99_cloud::{FileError, is_decoding, read_cloud, read_indices, read_matches, read_points};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -72,6 +73,16 @@ fn read_all(extension: &str, bytes: &[u8]) -> usize {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("f").with_extension(extension);
     fs::write(&path, bytes).expect("a temporary file");
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let usual = panic::take_hook();
+        // Caught by the reader; to print each with its backtrace takes most of the time.
+        panic::set_hook(Box::new(move |panic| {
+            if !is_decoding() {
+                usual(panic);
+            }
+        }));
+    });
     let began = Instant::now();
     let results: [Result<usize, FileError>; 4] = [
         read_matches(&path).map(|matches| matches.source.len()),

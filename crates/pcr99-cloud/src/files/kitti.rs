@@ -25,7 +25,7 @@ pub enum KittiError {
 /// Reads the points; `size` is that of the whole stream, if known.
 pub(super) fn read(reader: impl BufRead, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
     let cut = |size: u64| Fault::at(Place::Byte(size / STRIDE * STRIDE), KittiError::Size);
-    if let Some(size) = size.filter(|size| size % STRIDE != 0) {
+    if let Some(size) = size.filter(|size| !size.is_multiple_of(STRIDE)) {
         return Err(cut(size));
     }
     let mut fields = Fields::positions([0, 1, 2]);
@@ -35,5 +35,5 @@ pub(super) fn read(reader: impl BufRead, size: Option<u64>, want: Want) -> Resul
     let mut cloud = Gather::new(&fields, usize::try_from(size.unwrap_or(0) / STRIDE).unwrap_or(0))?;
     let mut body = Binary::new(reader, 0, ByteOrder::Little);
     body.records(u64::MAX, STRIDE as usize, &places, |row| cloud.push(row))?;
-    if body.byte % STRIDE != 0 { Err(cut(body.byte)) } else { Ok(cloud.finish()) }
+    if body.byte.is_multiple_of(STRIDE) { Ok(cloud.finish()) } else { Err(cut(body.byte)) }
 }

@@ -95,10 +95,9 @@ fn pick(line: &str, steps: &[Step], values: &mut [f64]) -> Result<(), Result<Pcd
 /// The four bytes of a packed colour as a number. Text under a type `F` is either that float or, from some programs,
 /// the whole number itself.
 fn bits(word: &str, scalar: Scalar) -> Option<f64> {
-    if scalar != Scalar::F32 || word.bytes().all(|byte| byte.is_ascii_digit()) && word != "0" {
-        if let Ok(whole) = word.parse::<i64>() {
-            return Some(f64::from(whole as u32));
-        }
+    let is_whole = scalar != Scalar::F32 || word.bytes().all(|byte| byte.is_ascii_digit());
+    if is_whole && let Ok(whole) = word.parse::<i64>() {
+        return Some(f64::from(whole as u32));
     }
     let value = number(word)? as f32;
     Some(if value.is_nan() { 0.0 } else { f64::from(value.to_bits()) })

@@ -150,7 +150,7 @@ impl Lines {
         let points = match (self.points, self.width) {
             (Some(points), None) => points,
             (Some(points), Some(width)) if width.checked_mul(height) == Some(points) => points,
-            (None, Some(width)) => width.checked_mul(height).unwrap_or(u64::MAX),
+            (None, Some(width)) => width.saturating_mul(height),
             (Some(points), Some(width)) => return Err(PcdError::Grid { points, width, height }),
             (None, None) => return Err(missing("POINTS")),
         };

@@ -26,27 +26,21 @@ fn precision(points: &[[f64; 3]]) -> Real {
 /// Writes all of `cloud`.
 pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
     let position = precision(&cloud.points);
-    let size = position.size();
-    let (mut names, mut sizes, mut kinds) =
-        (vec!["x y z"], vec![format!("{size} {size} {size}")], vec!["F F F"]);
+    // Names and bytes of each field; all are of type F, the packed colour too.
+    let mut fields = ["x", "y", "z"].map(|name| (name, position.size())).to_vec();
     if cloud.normals.is_some() {
-        (names.push("normal_x normal_y normal_z"), sizes.push("4 4 4".into()), kinds.push("F F F"));
+        fields.extend(["normal_x", "normal_y", "normal_z"].map(|name| (name, 4)));
     }
-    if cloud.colors.is_some() {
-        (names.push("rgb"), sizes.push("4".into()), kinds.push("F"));
-    }
-    if cloud.intensities.is_some() {
-        (names.push("intensity"), sizes.push("4".into()), kinds.push("F"));
-    }
-    let (names, count) = (names.join(" "), cloud.len());
-    let ones = vec!["1"; names.split(' ').count()].join(" ");
+    fields.extend(cloud.colors.iter().map(|_| ("rgb", 4)));
+    fields.extend(cloud.intensities.iter().map(|_| ("intensity", 4)));
+    let line = |entry: fn(&(&str, usize)) -> String| fields.iter().map(entry).collect::<Vec<_>>().join(" ");
+    let (names, sizes) = (line(|field| field.0.to_owned()), line(|field| field.1.to_string()));
+    let (kinds, ones, count) = (line(|_| "F".to_owned()), line(|_| "1".to_owned()), cloud.len());
     let [x, y, z] = cloud.viewpoint.unwrap_or([0.0; 3]);
     write!(
         out,
-        "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS {names}\nSIZE {}\nTYPE {}\nCOUNT {ones}\n\
+        "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS {names}\nSIZE {sizes}\nTYPE {kinds}\nCOUNT {ones}\n\
          WIDTH {count}\nHEIGHT 1\nVIEWPOINT {x} {y} {z} 1 0 0 0\nPOINTS {count}\nDATA binary\n",
-        sizes.join(" "),
-        kinds.join(" "),
     )?;
     for (i, point) in cloud.points.iter().enumerate() {
         reals(out, point, position)?;
