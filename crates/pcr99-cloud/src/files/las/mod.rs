@@ -1,23 +1,29 @@
 //! LAS and LAZ files, read by the crate `las`.
 //!
 //! That crate believes what a header says, so the header is checked here first, against the size of the file: every
-//! length it holds, the places it points to, how many points there can be, and the sizes of compressed layers. What
-//! remains is the arithmetic decoder of LAZ, which panics on some damaged bytes that no check can foresee short of
-//! decoding them; such a panic is caught and becomes an error ([`is_decoding`] tells panic hooks of it).
+//! length it holds, the places it points to, how many points there can be, and the sizes of compressed layers.
+//!
+//! What remains is the decoder of LAZ (crate `laz`): on some damaged bytes it panics, and on some it calls itself once for each
+//! wrong symbol. No check short of decoding can foresee that, so it runs in a thread of its own, whose panics become
+//! errors ([`is_decoding`] tells panic hooks of it) and whose stack is watched wherever it reads a byte (`decoder`).
 
 /// Sizes inside of compressed chunks, checked.
 mod chunks;
+
+/// Bytes of points, decompressed or as they are.
+mod decoder;
 
 /// What the header says, checked.
 mod header;
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::thread;
 
+use decoder::Decoder;
 use header::Header;
-use las::{PointDataBuilder, Reader};
+use las::PointDataBuilder;
 
 use super::fields::{Depth, Want, reserved, scaled};
 use crate::cloud::Cloud;
@@ -81,37 +87,43 @@ pub(super) fn read(mut reader: BufReader<File>, size: Option<u64>, want: Want) -
     let size = size.ok_or_else(|| Fault::whole(LasError::Pipe))?;
     let header = Header::read(&mut reader, size)?;
     reader.seek(SeekFrom::Start(0))?;
-    DECODING.set(true);
-    // Nothing that the panic may have left half done is used afterwards.
-    let decoded = catch_unwind(AssertUnwindSafe(|| decode(reader, size, &header, want)));
-    DECODING.set(false);
-    decoded.unwrap_or_else(|_| {
-        let cause = "the decoder met a contradiction".to_owned();
-        let problem = LasError::Decoder { promised: header.points, found: 0, cause };
-        Err(Fault::at(Place::Byte(header.offset), problem))
+    thread::scope(|scope| {
+        let work = || {
+            DECODING.set(true);
+            decode(reader, &header, want)
+        };
+        let decoding = thread::Builder::new().stack_size(decoder::STACK).spawn_scoped(scope, work)?;
+        decoding.join().unwrap_or_else(|_| Err(header.damaged(0, &"the decoder met a contradiction")))
     })
 }
 
-fn decode(reader: BufReader<File>, size: u64, header: &Header, want: Want) -> Result<Cloud, Fault> {
+impl Header {
+    /// The file is damaged after `found` points.
+    fn damaged(&self, found: u64, cause: &impl std::fmt::Display) -> Fault {
+        let problem = LasError::Decoder { promised: self.points, found, cause: said(cause) };
+        Fault::at(Place::Byte(self.offset), problem)
+    }
+}
+
+fn decode(mut reader: BufReader<File>, header: &Header, want: Want) -> Result<Cloud, Fault> {
     let promised = header.points;
-    let decoder = |found: u64, cause: las::Error| match cause {
-        las::Error::Io(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Fault::from(error),
-        cause => {
-            let cause = said(&cause);
-            Fault::at(Place::Byte(header.offset), LasError::Decoder { promised, found, cause })
-        }
+    // Errors of the disk are those of the system; all others are the file's.
+    let failed = |found: u64, error: io::Error| match error.raw_os_error() {
+        Some(_) => Fault::from(error),
+        None => header.damaged(found, &error),
     };
-    let mut reader = Reader::new(reader).map_err(|cause| decoder(0, cause))?;
-    let mut batch = PointDataBuilder::new().for_header(reader.header()).build();
+    let las_header = las::Header::new(&mut reader).map_err(|cause| header.damaged(0, &cause))?;
+    let mut source = Decoder::new(reader, &las_header).map_err(|cause| header.damaged(0, &cause))?;
+    let stride = usize::from(las_header.point_format().len());
     let mut points = reserved(header.capacity())?;
     let (mut colors, mut intensities) = (Vec::new(), Vec::new());
     while (points.len() as u64) < promised {
         let found = points.len() as u64;
         let wanted = BATCH.min(promised - found);
-        let read = reader.fill_points(wanted, &mut batch).map_err(|cause| decoder(found, cause))?;
-        if read == 0 {
-            return Err(Fault::at(Place::Byte(size), LasError::Truncated { promised, found }));
-        }
+        let mut bytes = vec![0; wanted as usize * stride];
+        source.fill(&mut bytes).map_err(|error| failed(found, error))?;
+        let batch = PointDataBuilder::new().for_header(&las_header).build_from_bytes(bytes);
+        let batch = batch.map_err(|cause| header.damaged(found, &cause))?;
         points.extend(batch.x().zip(batch.y()).zip(batch.z()).map(|((x, y), z)| [x, y, z]));
         if want == Want::Everything {
             intensities.extend(batch.intensity().map(f64::from));
