@@ -34,6 +34,8 @@ pub enum Command {
     Solve(Box<Solve>),
     /// Write a problem with known truth.
     Simulate(Simulate),
+    /// Convert a cloud to another file format, with its normals, colours and intensities.
+    Convert(Convert),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -79,7 +81,7 @@ pub struct Solve {
     /// `.npy` (N×6 or N×7) or `.npz` (`src`, `dst`); `-` reads text from standard input.
     #[arg(required_unless_present_any = ["source", "target", "indices"], conflicts_with_all = ["source", "target", "indices"])]
     pub pairs: Option<PathBuf>,
-    /// Source cloud, with --target and --indices: text, `.ply` or `.npy`; a file, never `-`.
+    /// Source cloud, with --target and --indices: any format that `pcr99 convert` reads; a file, never `-`.
     #[arg(long, value_name = "CLOUD", requires_all = ["target", "indices"])]
     pub source: Option<PathBuf>,
     /// Target cloud.
@@ -188,6 +190,27 @@ pub struct Simulate {
     /// Where the truth goes, as JSON.
     #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,
+}
+
+/// `convert`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Points that are missing (NaN) are kept in PLY, PCD and NPY, and left out of text. Coordinates keep their precision: double \
+where single would lose any of it (PLY), or a millionth of the extent (PCD).
+
+Examples:
+  pcr99 convert scan.e57 scan.ply
+  pcr99 convert tile.laz tile.pcd --force")]
+pub struct Convert {
+    /// Cloud to read: PLY, PCD, LAS, LAZ, E57, NPY, OBJ, KITTI `.bin`, or text (XYZ, TXT, CSV, ASC, PTS).
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// File to write; its extension chooses the format: .ply, .pcd, .xyz, .txt, .asc, .csv or .npy.
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How to search.

@@ -20,6 +20,7 @@ mod watch;
 use std::{
     ffi::OsString,
     io::{self, Write},
+    panic,
     process::ExitCode,
 };
 
@@ -56,6 +57,13 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
             return ExitCode::from(if message.use_stderr() { 2 } else { 0 });
         }
     };
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        // What a decoder of damaged files cannot go on with becomes an error of one line.
+        if !pcr99_cloud::is_decoding() {
+            usual(panic);
+        }
+    }));
     match commands::run(&args) {
         Ok(outcome) => outcome.into(),
         Err(error) => {

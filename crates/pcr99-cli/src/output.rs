@@ -2,81 +2,43 @@
 
 use std::{
     fmt::Write as _,
-    fs::File,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use pcr99::{Doubt, Registration, Similarity, Status, StopReason};
+use pcr99_cloud::OutputFile;
 use serde_json::{Map, Value, json};
 
 /// Where a document goes: checked before any work is done for it.
 #[derive(Debug)]
-pub(crate) struct Sink(Place);
-
-#[derive(Debug)]
-enum Place {
+pub(crate) enum Sink {
     StandardOutput,
-    /// A regular file, there already or not, without links in its path.
-    File(PathBuf),
-    /// A pipe or a device: can only be written as it is, never be replaced.
-    Stream(PathBuf),
+    File(OutputFile),
 }
 
 impl Sink {
     /// A file that can be written, or standard output.
     pub(crate) fn new(file: Option<&Path>) -> Result<Self> {
-        let Some(path) = file else { return Ok(Self(Place::StandardOutput)) };
-        let failed = || format!("cannot write `{}`", path.display());
-        ensure!(!path.is_dir(), "{}: it is a directory; name a file inside it", failed());
-        if path.exists() && !path.is_file() {
-            return Ok(Self(Place::Stream(path.to_path_buf())));
-        }
-        let directory = directory_of(path);
-        ensure!(
-            directory.is_dir(),
-            "{}: there is no directory `{}`; create it first",
-            failed(),
-            directory.display()
-        );
-        // What a link points to is replaced, not the link.
-        let path = match path.canonicalize() {
-            Ok(path) => path,
-            Err(_) => {
-                directory.canonicalize().with_context(failed)?.join(path.file_name().unwrap_or_default())
-            }
-        };
-        // Not after hours of work.
-        temporary_beside(&path).with_context(failed)?;
-        Ok(Self(Place::File(path)))
+        Ok(match file {
+            Some(path) => Self::File(OutputFile::new(path)?),
+            None => Self::StandardOutput,
+        })
     }
 
     /// Whether both go to one file.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
-        matches!((&self.0, &other.0), (Place::File(a), Place::File(b)) if a == b)
+        matches!((self, other), (Self::File(a), Self::File(b)) if a.is_same_file(b))
     }
 
     /// Writes the document, to a file under its own name only when it is complete.
     pub(crate) fn write(&self, document: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-        match &self.0 {
-            Place::StandardOutput => {
+        match self {
+            Self::StandardOutput => {
                 write_stream(io::stdout().lock(), document).context("cannot write to standard output")
             }
-            Place::Stream(path) => File::options()
-                .write(true)
-                .open(path)
-                .and_then(|stream| write_stream(stream, document))
-                .with_context(|| format!("cannot write `{}`", path.display())),
-            Place::File(path) => {
-                let failed = || format!("cannot write `{}`", path.display());
-                let mut file = temporary_beside(path).with_context(failed)?;
-                let mut out = io::BufWriter::new(&mut file);
-                document(&mut out).and_then(|()| out.flush()).with_context(failed)?;
-                drop(out);
-                file.persist(path).map_err(|error| error.error).with_context(failed)?;
-                Ok(())
-            }
+            Self::File(file) => Ok(file.write(document)?),
         }
     }
 }
@@ -91,26 +53,6 @@ fn write_stream(
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
-}
-
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// A temporary file that, unlike most, has the permissions of the file it replaces or of any new one.
-fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".pcr99-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::{fs::Permissions, os::unix::fs::PermissionsExt};
-        let replaced = path.metadata().map(|file| file.permissions());
-        builder.permissions(replaced.unwrap_or_else(|_| Permissions::from_mode(0o666)));
-    }
-    builder.tempfile_in(directory_of(path))
 }
 
 /// The document of interface schema 1.

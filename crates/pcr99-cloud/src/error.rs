@@ -6,7 +6,10 @@
 use std::fmt;
 use std::io;
 
-use crate::files::{NpyError, PlyError, TextError, ZipError};
+use crate::cloud::UnequalLengths;
+use crate::files::{
+    CloudFormat, E57Error, KittiError, LasError, NpyError, ObjError, PcdError, PlyError, TextError, ZipError,
+};
 
 /// Why a file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +29,47 @@ pub enum FileError {
     Directory {
         /// The directory, quoted.
         file: String,
+    },
+    /// A file cannot be written: the operating system refused.
+    #[error("cannot write {file}: {cause}")]
+    Write {
+        /// The file, quoted.
+        file: String,
+        /// What the operating system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The path of a file to be written is that of a directory.
+    #[error("cannot write {file}: it is a directory; name a file inside it")]
+    OutputIsDirectory {
+        /// The directory, quoted.
+        file: String,
+    },
+    /// A file is to be written into a directory that does not exist.
+    #[error("cannot write {file}: there is no directory {directory}; create it first")]
+    NoDirectory {
+        /// The file, quoted.
+        file: String,
+        /// The directory, quoted.
+        directory: String,
+    },
+    /// A cloud is to be written in a format that the extension does not name.
+    #[error(
+        "cannot write {file}: its extension names no format that clouds are written in; use one of {}",
+        CloudFormat::EXTENSIONS
+    )]
+    UnknownFormat {
+        /// The file, quoted.
+        file: String,
+    },
+    /// A cloud to be written is not in order.
+    #[error("cannot write {file}: {cause}")]
+    Unequal {
+        /// The file, quoted.
+        file: String,
+        /// What is wrong with the cloud.
+        #[source]
+        cause: UnequalLengths,
     },
     /// The bytes are not what they should be.
     #[error("{file}{place}: {problem}")]
@@ -88,6 +132,21 @@ pub enum Problem {
     /// A PLY file is malformed.
     #[error(transparent)]
     Ply(#[from] PlyError),
+    /// A PCD file is malformed.
+    #[error(transparent)]
+    Pcd(#[from] PcdError),
+    /// A LAS or LAZ file is malformed.
+    #[error(transparent)]
+    Las(#[from] LasError),
+    /// An E57 file is malformed.
+    #[error(transparent)]
+    E57(#[from] E57Error),
+    /// An OBJ file is malformed.
+    #[error(transparent)]
+    Obj(#[from] ObjError),
+    /// A KITTI scan is malformed.
+    #[error(transparent)]
+    Kitti(#[from] KittiError),
     /// A `NumPy` array is malformed or of the wrong kind.
     #[error(transparent)]
     Npy(#[from] NpyError),
@@ -158,10 +217,18 @@ impl From<io::Error> for Fault {
 
 /// Text from a file for use in a message: one line, of bounded length, in backticks.
 pub(crate) fn quote(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let shown: String = text.chars().take(LONGEST).flat_map(escape).collect();
-    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
-    format!("`{shown}{dots}`")
+    format!("`{}`", shortened(text, 40))
+}
+
+/// What a library said, for use in a message: as it is, on one line, of bounded length.
+pub(crate) fn said(error: &impl fmt::Display) -> String {
+    shortened(&error.to_string(), 200)
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    let shown: String = text.chars().take(longest).flat_map(escape).collect();
+    let dots = if text.chars().nth(longest).is_some() { "…" } else { "" };
+    format!("{shown}{dots}")
 }
 
 /// `character` as it is, or spelled out where it would break the line or move the cursor.
@@ -198,6 +265,8 @@ mod tests {
     fn quotes_are_short_and_on_one_line() {
         assert_eq!(quote("a\nb'"), "`a\\nb'`");
         assert_eq!(quote(&"x".repeat(41)), format!("`{}…`", "x".repeat(40)));
+        assert_eq!(said(&"a\nb"), "a\\nb");
+        assert_eq!(said(&"x".repeat(300)).chars().count(), 201);
         assert_eq!(quote_all([]), "none");
         assert_eq!(quote_all(["a", "b"]), "`a`, `b`");
         assert!(quote_all(["n"; 25]).ends_with("`n`, and 5 more"));

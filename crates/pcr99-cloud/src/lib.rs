@@ -5,29 +5,49 @@
 //!
 //! | to read | call | formats |
 //! |---|---|---|
+//! | a cloud with all that is known of it | [`read_cloud`] | see below |
+//! | only the points of a cloud | [`read_points`] | see below |
 //! | matches, one per row | [`read_matches`], [`read_matches_text`] | text, `.npy` (N×6, N×7), `.npz` |
-//! | a cloud | [`read_points`] | `.ply`, `.npy` (N×3 or wider), text |
 //! | index pairs between two clouds | [`read_indices`] | text, `.npy` (N×2) |
 //!
-//! [`write_matches`] writes the text form of matches.
+//! [`write_cloud`] writes clouds, [`write_matches`] the text form of matches, [`OutputFile`] any file whole or not at all.
+//!
+//! | cloud format | read | normals | colours | intensity | viewpoint | written |
+//! |---|---|---|---|---|---|---|
+//! | `.ply` | ASCII, both binary orders | yes | yes | yes | | binary |
+//! | `.pcd` | ASCII, binary, compressed | yes | yes | yes | yes | binary |
+//! | `.las`, `.laz` | 1.0 to 1.4 | | yes | yes | | |
+//! | `.e57` | all scans, posed | yes | yes | yes | of a single scan | |
+//! | `.xyz`, `.txt`, `.asc`, `.csv`, `.pts` and others | text | yes | yes | yes | | all but `.pts` |
+//! | `.npy` | N×3 or wider | yes | yes | yes | | doubles |
+//! | `.obj` | vertices | yes | yes | | | |
+//! | `.bin` | KITTI | | | yes | | |
 //!
 //! What holds for every reader:
 //!
 //! * A file is input to be doubted. No size is believed from a header alone: memory grows with the bytes
-//!   that are really there. The one exception is compressed data, which may grow by the factor that
-//!   deflate permits (about a thousand).
+//!   that are really there. The one exception is compressed data (`.npz`, `.laz`, compressed PCD), which may grow by a
+//!   factor of about a thousand.
 //! * Nothing is guessed past an error. A row that is too short, a field that is no number or a file that
 //!   ends early is a [`FileError`], never a shorter or shifted result.
-//! * Numbers become `f64`, exactly for all stored types except 64-bit integers above 2⁵³.
+//! * Numbers become `f64`, exactly for all stored types except 64-bit integers above 2⁵³: coordinates far from the origin
+//!   (UTM) keep every digit.
 //!
-//! Not promised: whether the matches suffice for a registration (three are needed, not collinear) is
+//! Not promised: that a damaged file is found to be damaged, where its format has no checksum; and whether the matches suffice for a registration (three are needed, not collinear) is
 //! for the method to judge.
 
-/// Why a file could not be used, in one line.
+/// A cloud: points, and what is known of each of them.
+mod cloud;
+
+/// Why a file could not be read or written, in one line.
 mod error;
 
 /// One file per format, and the public readers on top of them.
 pub mod files;
 
+pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
-pub use files::{Matches, read_indices, read_matches, read_matches_text, read_points, write_matches};
+pub use files::{
+    CloudFormat, Matches, OutputFile, Written, is_decoding, read_cloud, read_indices, read_matches,
+    read_matches_text, read_points, write_cloud, write_matches,
+};

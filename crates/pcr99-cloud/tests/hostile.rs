@@ -1,15 +1,20 @@
 //! Damaged files of every format: each reader must return, soon, with points or with an error of one
 //! line. A panic or an absurd allocation fails these tests, a long search makes them visibly slow.
 
+mod fixtures;
+
 use std::fs;
+use std::panic;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
-use pcr99_cloud::{FileError, read_indices, read_matches, read_points};
+use fixtures::{Kind, e57, las, pcd, utm, with_checksums};
+use pcr99_cloud::{FileError, is_decoding, read_cloud, read_indices, read_matches, read_points};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use tempfile::TempDir;
 
 /// Valid files: extension and content.
 static VALID: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
@@ -37,6 +42,22 @@ static VALID: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
         ("ply", [header("binary_big_endian"), body].concat()),
         ("npy", npy("<f8", "(4, 6)", 192)),
         ("npy", npy(">i2", "(5, 2)", 20)),
+        ("npy", npy("<f8", "(3, 7)", 168)),
+        ("pcd", pcd("ascii")),
+        ("pcd", pcd("binary")),
+        ("pcd", pcd("binary_compressed")),
+        (
+            "obj",
+            b"# c\nv 1 2 3 0.5 0.5 0.5\nvn 0 0 1\nv 4 5 6 1 1 1\nvn 0 0 1\nf 1//1 2//2 -1//-1\n".to_vec(),
+        ),
+        ("bin", [0, 0, 128, 63].repeat(8)),
+        ("pts", b"2\n1 2 3 -500 9 8 7\n4 5 6 0 1 2 3\n".to_vec()),
+        ("xyz", b"# x y z nx ny nz r g b\n1 2 3 0 0 1 9 8 7\n".to_vec()),
+        ("las", las(&utm(3), false, 3)),
+        ("las", las(&utm(2), false, 6)),
+        ("laz", las(&utm(40), true, 3)),
+        ("laz", las(&utm(40), true, 7)),
+        ("e57", e57(Kind::Cartesian, &[None], &[([1.0, 2.0, 3.0], true, [4; 3], 0.5); 3], |xml| xml)),
         ("npz", data("stored.npz").expect("a fixture")),
         ("npz", data("compressed.npz").expect("a fixture")),
     ]
@@ -48,22 +69,41 @@ fn npy(descr: &str, shape: &str, bytes: usize) -> Vec<u8> {
         .concat()
 }
 
-/// All readers on `bytes` under `extension`; how many of the three succeed.
+/// All readers on `bytes` under `extension`; how many of the four succeed.
 fn read_all(extension: &str, bytes: &[u8]) -> usize {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("f").with_extension(extension);
+    thread_local! {
+        static DIRECTORY: TempDir = tempfile::tempdir().expect("a temporary directory");
+    }
+    let path = DIRECTORY.with(|directory| directory.path().join("f").with_extension(extension));
     fs::write(&path, bytes).expect("a temporary file");
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let usual = panic::take_hook();
+        // Caught by the reader; to print each with its backtrace takes most of the time.
+        panic::set_hook(Box::new(move |panic| {
+            if !is_decoding() {
+                usual(panic);
+            }
+        }));
+    });
     let began = Instant::now();
-    let results: [Result<usize, FileError>; 3] = [
+    let results: [Result<usize, FileError>; 4] = [
         read_matches(&path).map(|matches| matches.source.len()),
         read_points(&path).map(|points| points.len()),
         read_indices(&path).map(|pairs| pairs.len()),
+        read_cloud(&path).map(|cloud| {
+            cloud.validate().expect("equal lengths");
+            cloud.len()
+        }),
     ];
     // Generous: a busy machine must not fail it, an endless loop must.
     assert!(began.elapsed() < Duration::from_secs(10));
     for result in &results {
         match result {
-            Ok(count) => assert!((1..=bytes.len()).contains(count), "{count} from {} bytes", bytes.len()),
+            // Only compressed points, which may be all alike, take less than a byte each.
+            Ok(count) => {
+                assert!((1..=1000 * bytes.len()).contains(count), "{count} from {} bytes", bytes.len())
+            }
             Err(error) => {
                 let message = error.to_string();
                 assert!(
@@ -84,14 +124,15 @@ fn the_files_are_valid_before_they_are_damaged() {
     }
 }
 
-/// Every file cut after every byte.
+/// Short files cut after every byte, longer ones after about a hundred.
 #[test]
 fn files_that_end_early() {
     for (extension, bytes) in VALID.iter() {
-        for end in 0..bytes.len() {
+        let ends = (0..bytes.len()).step_by(bytes.len().div_ceil(100)).chain(bytes.len() - 9..bytes.len());
+        for end in ends {
             let read = read_all(extension, &bytes[..end]);
             // Text may end anywhere; the others know how much is to come.
-            if matches!(*extension, "npy" | "npz") {
+            if matches!(*extension, "npy" | "npz" | "las" | "laz" | "e57") {
                 assert_eq!(read, 0, "{extension} cut at {end}");
             }
         }
@@ -103,8 +144,8 @@ proptest! {
 
     #[test]
     fn random_bytes(
-        extension in select(vec!["txt", "ply", "npy", "npz"]),
-        start in select(vec![&b""[..], b"ply\nformat ascii 1.0\n", b"\x93NUMPY\x01\x00\x20\x00", b"PK\x05\x06", b"1 2 "]),
+        extension in select(vec!["txt", "ply", "npy", "npz", "pcd", "obj", "bin", "pts", "las", "laz", "e57"]),
+        start in select(vec![&b""[..], b"ply\nformat ascii 1.0\n", b"\x93NUMPY\x01\x00\x20\x00", b"PK\x05\x06", b"1 2 ", b"LASF", b"ASTM-E57", b"v 1 2 3\n", b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 3\nDATA binary_compressed\n"]),
         bytes in vec(any::<u8>(), 0..300),
     ) {
         read_all(extension, &[start, &bytes].concat());
@@ -134,6 +175,36 @@ proptest! {
             bytes.drain(place..(place + removed).min(bytes.len()));
         }
         read_all(extension, &bytes);
+    }
+
+    /// E57 pages have checksums, which would catch all of the above: changes that come with the right ones.
+    #[test]
+    fn changed_pages(changes in vec((any::<Index>(), any::<u8>()), 1..6), digits in any::<bool>()) {
+        let (_, mut bytes) = VALID.iter().find(|(extension, _)| *extension == "e57").expect("a file").clone();
+        let places: Vec<usize> = (0..bytes.len()).filter(|&i| !digits || bytes[i].is_ascii_digit()).collect();
+        for (place, value) in changes {
+            bytes[*place.get(&places)] = if digits { b'0' + value % 10 } else { value };
+        }
+        read_all("e57", &with_checksums(bytes));
+    }
+
+    /// The compressed bytes of LAZ files, and the records that say how they are compressed.
+    #[test]
+    fn changed_layers(
+        file in any::<Index>(), endless in any::<bool>(), changes in vec((any::<Index>(), any::<u8>()), 1..4),
+    ) {
+        let compressed: Vec<_> = VALID.iter().filter(|(extension, _)| *extension == "laz").collect();
+        let mut bytes = file.get(&compressed).1.clone();
+        if endless {
+            // Some of these make the decoder call itself for each symbol, until its stack would be full.
+            let end = bytes.len() - 60;
+            bytes[601..end].fill(0xff);
+        }
+        for (place, value) in changes {
+            let place = 375 + place.index(bytes.len() - 375);
+            bytes[place] = value;
+        }
+        read_all("laz", &bytes);
     }
 
     /// Digits in the header, where sizes and counts are.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{Problem, distance, problem, similarity};
 use pcr99::{
-    Correspondences, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
+    Correspondences, Doubt, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
     random::Random,
     solve,
     stop::{self, StopRequest},
@@ -427,4 +427,83 @@ fn misleading_weights_do_not_hide_the_larger_motion() {
         found.is_registered() && distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.05
     );
     assert!(found.candidates.len() >= 2);
+}
+
+/// A scanner sees most points near itself: density ∝ 1/r². A transform that is free to shrink takes everything there, and meets many
+/// targets by chance.
+#[test]
+fn noise_that_is_denser_in_the_middle_is_not_registered() {
+    let mut solver = Solver::new();
+    for seed in 0..30 {
+        let mut random = Random::new(seed);
+        let mut place = || -> [f64; 3] {
+            let direction: [f64; 3] = std::array::from_fn(|_| random.gaussian());
+            let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let radius = 20.0 * random.uniform();
+            direction.map(|x| radius * x / length)
+        };
+        let source: Vec<[f64; 3]> = (0..500).map(|_| place()).collect();
+        let target: Vec<[f64; 3]> = (0..500).map(|_| place()).collect();
+        let pairs = Correspondences::new(&source, &target).unwrap();
+        for scale in [Scale::one(), Scale::Unknown] {
+            for threshold in [0.5, 2.0] {
+                let found = solver.solve(&pairs, scale, &with_threshold(threshold)).unwrap();
+                assert!(!found.is_registered(), "{seed} {scale:?} {threshold} {:?}", found.evidence);
+            }
+        }
+    }
+}
+
+/// Matches along a rod agree whatever its roll: the transform is returned, but not trusted.
+#[test]
+fn the_roll_of_a_rod_is_doubted() {
+    for seed in 0..10 {
+        let mut random = Random::new(seed);
+        let truth = similarity(1.0, &mut random);
+        let source: Vec<[f64; 3]> = (0..200)
+            .map(|_| [2.0 * random.uniform(), 0.004 * random.gaussian(), 0.004 * random.gaussian()])
+            .collect();
+        let target: Vec<[f64; 3]> =
+            source.iter().map(|&p| truth.apply(p).map(|x| x + 0.01 * random.gaussian())).collect();
+        let pairs = Correspondences::new(&source, &target).unwrap();
+        let found = solve(&pairs, Scale::one(), &with_threshold(0.05)).unwrap();
+        let evidence = found.evidence.unwrap();
+        assert_eq!(found.status, Status::NotReliable, "{seed}: {evidence:?}");
+        assert_eq!(evidence.doubt(found.inliers.len()), Some(Doubt::LooseRotation));
+        // Thick enough, the same rod is held.
+        let thick: Vec<[f64; 3]> = source.iter().map(|p| [p[0], 50.0 * p[1], 50.0 * p[2]]).collect();
+        let target: Vec<[f64; 3]> =
+            thick.iter().map(|&p| truth.apply(p).map(|x| x + 0.01 * random.gaussian())).collect();
+        let pairs = Correspondences::new(&thick, &target).unwrap();
+        assert!(solve(&pairs, Scale::one(), &with_threshold(0.05)).unwrap().is_registered());
+    }
+}
+
+/// The best part of a noisy consensus is not taken for all of it: a tight cluster stays one place, however small a threshold would make
+/// many of it, and the threshold follows the noise.
+#[test]
+fn the_threshold_found_is_not_too_small() {
+    for seed in 0..5 {
+        let mut random = Random::new(seed);
+        let truth = similarity(1.0, &mut random);
+        let mut place = |size: f64| -> [f64; 3] { std::array::from_fn(|_| size * random.uniform()) };
+        let source: Vec<[f64; 3]> = (0..400).map(|i| place(if i < 120 { 0.07 } else { 1.0 })).collect();
+        let mut target: Vec<[f64; 3]> = (0..400).map(|_| truth.apply(place(1.5))).collect();
+        let mut random = Random::new(seed + 100);
+        for i in 0..120 {
+            target[i] = truth.apply(source[i]).map(|x| x + 0.01 * random.gaussian());
+        }
+        let pairs = Correspondences::new(&source, &target).unwrap();
+        let found = solve(&pairs, Scale::one(), &Params::new()).unwrap();
+        assert!(!found.is_registered(), "{seed}: {:?} {}", found.evidence, found.threshold);
+    }
+    for noise in [0.002, 0.05] {
+        let mut p = problem(1000, 0, 1.0, 3);
+        let mut random = Random::new(9);
+        for i in 0..500 {
+            p.target[i] = p.truth.apply(p.source[i]).map(|x| x + noise * random.gaussian());
+        }
+        let found = solve(&pairs(&p), Scale::one(), &Params::new()).unwrap();
+        assert!((3.0..7.0).contains(&(found.threshold / noise)), "{noise}: {}", found.threshold);
+    }
 }

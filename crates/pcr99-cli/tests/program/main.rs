@@ -3,6 +3,8 @@
 
 mod bad_input;
 
+mod convert;
+
 mod help;
 
 mod options;

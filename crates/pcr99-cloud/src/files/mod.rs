@@ -1,8 +1,8 @@
-//! Reading and writing of files: text, PLY, `.npy` and `.npz` below; matches, points and index
-//! pairs on top.
+//! Reading and writing of files: one module per format below; matches, clouds and index pairs on top.
 //!
 //! The format is chosen by the extension (of any case); whatever has no extension of its own is read
-//! as text, and the text reader recognises by their first bytes files that got the wrong name.
+//! as text. Clouds whose first bytes tell their format are read as what they are under any name; for matches and index
+//! pairs the text reader recognises such files and says what they are.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -10,8 +10,29 @@ use std::path::Path;
 
 use crate::error::{FileError, label};
 
+/// Clouds, in files of any format.
+mod clouds;
+
+/// E57 files.
+mod e57;
+
+/// Which columns of a table hold what of a cloud.
+mod fields;
+
+/// Which format a cloud is in.
+mod format;
+
+/// What columns without names hold.
+mod guess;
+
 /// Index pairs between two clouds.
 mod indices;
+
+/// KITTI scans.
+mod kitti;
+
+/// LAS and LAZ files.
+mod las;
 
 /// Matches: two lists of points, row by row.
 mod matches;
@@ -22,23 +43,44 @@ mod npy;
 /// Archives of `NumPy` arrays.
 mod npz;
 
+/// Vertices of OBJ files.
+mod obj;
+
+/// Files that appear whole or not at all.
+mod output;
+
+/// PCD files.
+mod pcd;
+
 /// PLY files.
 mod ply;
 
-/// Clouds: one list of points.
-mod points;
+/// Types of binary values, and streams of records.
+mod scalar;
 
 /// Tables of numbers as text.
 mod text;
 
+/// What writers of binary formats share.
+mod writing;
+
+/// Clouds as text.
+mod xyz;
+
 /// ZIP archives, as far as `.npz` needs them.
 mod zip;
 
+pub use clouds::{CloudFormat, Written, read_cloud, read_points, write_cloud};
+pub use e57::E57Error;
 pub use indices::read_indices;
+pub use kitti::KittiError;
+pub use las::{LasError, is_decoding};
 pub use matches::{Matches, read_matches, read_matches_text, write_matches};
 pub use npy::NpyError;
+pub use obj::ObjError;
+pub use output::OutputFile;
+pub use pcd::PcdError;
 pub use ply::PlyError;
-pub use points::read_points;
 pub use text::{Hint, TextError};
 pub use zip::ZipError;
 

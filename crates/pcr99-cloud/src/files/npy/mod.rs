@@ -2,6 +2,9 @@
 //!
 //! Numbers of any integer or floating type of up to 8 bytes, either byte order, row or column order.
 
+/// Clouds as arrays.
+pub(crate) mod cloud;
+
 /// The header: type, order and shape.
 mod header;
 

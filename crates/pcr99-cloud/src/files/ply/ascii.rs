@@ -8,7 +8,7 @@ use std::io::BufRead;
 use super::PlyError;
 use super::header::{Element, Header, Kind};
 use crate::error::{Fault, Place, quote};
-use crate::files::text::{MAX_LINE, read_line};
+use crate::files::text::{MAX_LINE, number, read_line};
 
 /// Hands the values of `columns` of each vertex to `row`.
 pub(super) fn read_vertices(
@@ -54,7 +54,7 @@ fn pick(line: &str, vertex: &Element, columns: &[usize], values: &mut [f64]) -> 
         match property.kind {
             Kind::Scalar(_) => {
                 for (value, _) in values.iter_mut().zip(columns).filter(|(_, column)| **column == position) {
-                    *value = word.parse().map_err(|_| PlyError::NotANumber { value: quote(word) })?;
+                    *value = number(word).ok_or_else(|| PlyError::NotANumber { value: quote(word) })?;
                 }
             }
             Kind::List { .. } => {

@@ -3,8 +3,8 @@
 use std::io::{BufRead, Read};
 
 use super::PlyError;
-use super::scalar::{ByteOrder, Scalar};
 use crate::error::{Fault, Place, quote};
+use crate::files::scalar::{ByteOrder, Scalar};
 
 /// The longest header accepted; usual ones have less than a thousand bytes.
 const MAX_HEADER: u64 = 1 << 20;

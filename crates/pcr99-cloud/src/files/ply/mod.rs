@@ -1,9 +1,9 @@
 //! PLY files: a header of text that lists elements and their properties, then the values as text or in
 //! binary.
 //!
-//! Only positions are asked for today, but the readers below hand out whichever scalar properties of a
-//! vertex are named, in one row per vertex: colours or normals need only their names in a list such as
-//! [`POSITION`].
+//! Written by hand: files are read as a stream in one pass, sizes in the header are doubted before anything is
+//! allocated, and errors name the line or the byte; the libraries at hand do not do all three. Of a vertex its position,
+//! normal, colour and intensity are read, whatever their types and order; lists and other elements are passed over.
 
 /// Values as text.
 mod ascii;
@@ -14,13 +14,17 @@ mod binary;
 /// What the file holds.
 mod header;
 
-/// Types of values.
-mod scalar;
+/// Writing.
+mod write;
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use header::{Element, Encoding, Header, Kind};
+pub(super) use write::write;
 
+use super::fields::{Depth, Fields, Gather, Want};
+use super::scalar::Scalar;
+use crate::cloud::Cloud;
 use crate::error::{Fault, quote_all};
 
 /// The element that holds the points.
@@ -114,19 +118,18 @@ pub enum PlyError {
     LineTooLong,
 }
 
-/// Reads the positions of the vertices; `size` is that of the whole stream, if known.
-pub(super) fn read_points(mut reader: impl BufRead, size: Option<u64>) -> Result<Vec<[f64; 3]>, Fault> {
+/// Reads the vertices; `size` is that of the whole stream, if known.
+pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
     let header = Header::read(&mut reader)?;
     let vertex = header.vertex()?;
-    let columns = vertex.find(&POSITION)?;
-    let mut points = Vec::new();
-    points.try_reserve(capacity(&header, vertex, size)).map_err(io::Error::from)?;
-    let push = |row: &[f64]| points.push([row[0], row[1], row[2]]); // as many as POSITION
+    let fields = vertex.fields(want)?;
+    let mut cloud = Gather::new(&fields, capacity(&header, vertex, size))?;
+    let (columns, push) = (fields.columns(), |row: &[f64]| cloud.push(row));
     match header.encoding {
         Encoding::Ascii => ascii::read_vertices(reader, &header, &columns, push)?,
         Encoding::Binary(order) => binary::read_vertices(reader, order, &header, &columns, push)?,
     }
-    Ok(points)
+    Ok(cloud.finish())
 }
 
 /// For how many vertices memory may be reserved: no more than fit the bytes after the header, whatever
@@ -161,20 +164,39 @@ impl Element {
         quote_all(self.properties.iter().map(|property| property.name.as_str()))
     }
 
-    /// Where the properties `names` stand among all; each must be a number.
-    fn find(&self, names: &[&'static str]) -> Result<Vec<usize>, Fault> {
-        let find = |&name: &&'static str| {
-            let position =
-                self.properties.iter().position(|property| property.name.eq_ignore_ascii_case(name));
-            let position = position.ok_or_else(|| {
+    /// Where the values stand that a cloud holds. Positions must be there; the rest is read if it is.
+    fn fields(&self, want: Want) -> Result<Fields, Fault> {
+        let position = |name: &str| self.properties.iter().position(|p| p.name.eq_ignore_ascii_case(name));
+        let mut columns = [0; 3];
+        for (column, name) in columns.iter_mut().zip(POSITION) {
+            *column = position(name).ok_or_else(|| {
                 Fault::whole(PlyError::MissingProperty { name, found: self.property_names() })
             })?;
-            match self.properties[position].kind {
-                Kind::Scalar(_) => Ok(position),
-                Kind::List { .. } => Err(Fault::whole(PlyError::ListProperty { name })),
+            if self.scalar(*column).is_none() {
+                return Err(Fault::whole(PlyError::ListProperty { name }));
             }
+        }
+        let fields = Fields::positions(columns);
+        if want == Want::Points {
+            return Ok(fields);
+        }
+        let depth = |column| match self.scalar(column) {
+            Some(Scalar::U8) => Depth::Byte,
+            Some(Scalar::F32 | Scalar::F64) | None => Depth::Any,
+            Some(_) => Depth::Integer,
         };
-        names.iter().map(find).collect()
+        // A packed colour is a habit of PCD; no PLY file has one.
+        let find =
+            |name: &str| position(name).filter(|&at| self.scalar(at).is_some() && !name.starts_with("rgb"));
+        Ok(fields.with_names(find, depth))
+    }
+
+    /// The type of the property at `column`; `None` for a list.
+    fn scalar(&self, column: usize) -> Option<Scalar> {
+        match self.properties[column].kind {
+            Kind::Scalar(scalar) => Some(scalar),
+            Kind::List { .. } => None,
+        }
     }
 }
 

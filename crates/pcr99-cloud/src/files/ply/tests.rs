@@ -2,11 +2,19 @@
 
 use super::*;
 
-fn read(bytes: &[u8]) -> Result<Vec<[f64; 3]>, String> {
-    let sized = read_points(bytes, Some(bytes.len() as u64)).map_err(|fault| fault.in_file("t").to_string());
-    let unsized_ = read_points(bytes, None).map_err(|fault| fault.in_file("t").to_string());
+fn read_all(bytes: &[u8]) -> Result<Cloud, String> {
+    let read = |size, want| super::read(bytes, size, want).map_err(|fault| fault.in_file("t").to_string());
+    let sized = read(Some(bytes.len() as u64), Want::Everything);
+    let unsized_ = read(None, Want::Everything);
     assert_eq!(sized.as_ref().err(), unsized_.as_ref().err(), "with and without a known size");
     sized
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<[f64; 3]>, String> {
+    let all = read_all(bytes);
+    let points = super::read(bytes, None, Want::Points).map_err(|fault| fault.in_file("t").to_string());
+    assert_eq!(all.as_ref().err(), points.as_ref().err(), "with and without attributes");
+    all.map(|cloud| cloud.points)
 }
 
 /// Another element before the vertices, lists in both, other properties around x, y and z.
@@ -207,5 +215,38 @@ fn values_are_checked() {
             "t, byte {}: a list of the element `vertex` has -1 entries; the file is damaged",
             list.len() + 1
         )
+    );
+}
+
+/// Normals, colours and intensities under any name, type and order.
+#[test]
+fn attributes_of_vertices() {
+    let header = |color: &str, intensity: &str| {
+        format!(
+            "ply\nformat ascii 1.0\nelement vertex 2\nproperty {color} Red\nproperty float x\nproperty float y\nproperty \
+             float nx\nproperty {color} green\nproperty list uchar int red\nproperty float z\nproperty double \
+             ny\nproperty float nz\nproperty {color} blue\nproperty float {intensity}\nend_header\n"
+        )
+    };
+    let body = |[r, g, b]: [&str; 3]| format!("{r} 1 2 0 {g} 0 3 0 1 {b} 0.5\n0 4 5 1 0 2 7 7 6 0 0 0 -3\n");
+    for (color, values, expected) in [
+        ("uchar", ["200", "100", "1"], [200, 100, 1]),
+        ("ushort", ["65535", "25700", "0"], [255, 100, 0]),
+        ("ushort", ["200", "100", "1"], [200, 100, 1]),
+        ("float", ["1", "0.5", "0"], [255, 128, 0]),
+        ("float", ["200", "100", "1"], [200, 100, 1]),
+    ] {
+        for intensity in ["intensity", "scalar_Intensity", "quality"] {
+            let cloud = read_all((header(color, intensity) + &body(values)).as_bytes()).expect(color);
+            assert_eq!(cloud.points, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+            assert_eq!(cloud.normals, Some(vec![[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]));
+            assert_eq!(cloud.colors, Some(vec![expected, [0, 0, 0]]), "{color}");
+            assert_eq!(cloud.intensities, Some(vec![0.5, -3.0]), "{intensity}");
+        }
+    }
+    let without = header("uchar", "time").replace("nz", "n");
+    assert_eq!(
+        read_all((without + &body(["1", "2", "3"])).as_bytes()).expect("colours").attributes().len(),
+        1
     );
 }

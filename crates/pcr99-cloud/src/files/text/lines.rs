@@ -10,8 +10,11 @@ use crate::error::{Fault, Place};
 /// without line ends can take.
 pub(crate) const MAX_LINE: usize = 1 << 20;
 
+/// The longest comment that may be a header, in bytes.
+const LONGEST_HEADER: usize = 4096;
+
 /// Files that are often given by mistake, by their first bytes: what they are and what to do.
-const SIGNATURES: [(&[u8], &str, &str); 10] = [
+const SIGNATURES: [(&[u8], &str, &str); 12] = [
     (b"\x93NUMPY", "a NumPy array", "name it `.npy`"),
     (b"PK\x03\x04", "a ZIP or NumPy archive", "name it `.npz` if it holds matches, or unpack it"),
     (b"ply\n", "a PLY file", "name it `.ply` and give it where a cloud is expected"),
@@ -21,7 +24,9 @@ const SIGNATURES: [(&[u8], &str, &str); 10] = [
     (b"\x1f\x8b", "a gzip file", "unpack it"),
     (b"\x89PNG", "a PNG picture", "give a table of numbers"),
     (b"%PDF", "a PDF document", "give a table of numbers"),
-    (b"LASF", "a LAS file", "export it as PLY or text"),
+    (b"LASF", "a LAS file", "name it `.las` and give it where a cloud is expected"),
+    (b"ASTM-E57", "an E57 file", "name it `.e57` and give it where a cloud is expected"),
+    (b"# .PCD", "a PCD file", "name it `.pcd` and give it where a cloud is expected"),
 ];
 
 /// Reads one line with its end into `buffer`; `0` at the end of the stream. More than [`MAX_LINE`] bytes
@@ -42,12 +47,16 @@ pub(crate) struct Lines<R> {
     number: u64,
     /// Bytes read so far.
     read: u64,
+    /// The last comment above the first line with content, without its marks: it may be a header.
+    comment: Option<(u64, String)>,
+    /// Whether a line with content has been found.
+    begun: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     /// The lines of `reader`.
     pub(crate) fn new(reader: R) -> Self {
-        Self { reader, text: String::new(), content: 0..0, number: 0, read: 0 }
+        Self { reader, text: String::new(), content: 0..0, number: 0, read: 0, comment: None, begun: false }
     }
 
     /// Goes to the next line with content; `false` at the end.
@@ -57,8 +66,12 @@ impl<R: BufRead> Lines<R> {
             let only_separators = line.bytes().all(|byte| matches!(byte, b',' | b';' | b' ' | b'\t'));
             // Spreadsheets end their tables with rows of bare separators: as good as blank.
             if only_separators || line.starts_with('#') || line.starts_with("//") {
+                if !self.begun && !only_separators && line.len() <= LONGEST_HEADER {
+                    self.comment = Some((self.number, line.trim_start_matches(['#', '/']).trim().to_owned()));
+                }
                 continue;
             }
+            self.begun = true;
             if line.contains('\r') {
                 return Err(Fault::at(Place::Line(self.number), TextError::CarriageReturn));
             }
@@ -72,6 +85,11 @@ impl<R: BufRead> Lines<R> {
     /// The current line without surrounding white space.
     pub(crate) fn text(&self) -> &str {
         &self.text[self.content.clone()]
+    }
+
+    /// The last comment above the first line with content, and its line.
+    pub(crate) fn comment(&self) -> Option<(u64, &str)> {
+        self.comment.as_ref().map(|(line, text)| (*line, text.as_str()))
     }
 
     /// Number of the current line, from 1.

@@ -13,6 +13,15 @@ mod rows;
 pub(crate) use lines::{Lines, MAX_LINE, read_line};
 pub(crate) use rows::Rows;
 
+/// A word as a number; the spellings of NaN in C libraries are understood.
+pub(crate) fn number(word: &str) -> Option<f64> {
+    word.parse().ok().or_else(|| {
+        let word = word.trim_start_matches(['+', '-']).to_ascii_lowercase();
+        let nan = ["nan(", "1.#qnan", "1.#ind", "1.#snan"].iter().any(|start| word.starts_with(start));
+        nan.then_some(f64::NAN)
+    })
+}
+
 /// What is wrong with a table of text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -88,6 +97,16 @@ pub enum TextError {
     /// Nothing between two separators.
     #[error("the field is empty; complete or remove this row")]
     EmptyField,
+    /// The first line says how many rows there are, and it is not so.
+    #[error(
+        "the first line promises {promised} points, but {found} follow; the file is truncated or its first line is wrong"
+    )]
+    Count {
+        /// How many the first line promises.
+        promised: u64,
+        /// How many rows follow.
+        found: u64,
+    },
     /// A field that is no number.
     #[error("{field} is not a number{hint}")]
     NotANumber {

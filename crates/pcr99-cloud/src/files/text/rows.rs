@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use super::{Hint, Lines, TextError};
+use super::{Hint, Lines, TextError, number};
 use crate::error::{Fault, Place, quote};
 
 /// What stands between the fields of one line.
@@ -92,6 +92,28 @@ impl<R: BufRead> Rows<R> {
         }
         rows.width = rows.fields.len();
         Ok(rows)
+    }
+
+    /// Leaves out the first row, which turned out to be none; `false` when no other follows.
+    pub(crate) fn skip_first(&mut self) -> Result<bool, Fault> {
+        let more = self.load()?;
+        self.width = self.fields.len();
+        Ok(more)
+    }
+
+    /// A comment above the first row that has as many names as there are columns, as some programs write their header.
+    pub(crate) fn commented_header(&self) -> Option<Header> {
+        let (line, text) = self.lines.comment()?;
+        let mut fields = Vec::new();
+        split(text, Separator::of(text), &mut fields);
+        let names: Vec<String> =
+            fields.iter().map(|&(begin, end)| text[begin..end].trim().to_ascii_lowercase()).collect();
+        (names.len() == self.width).then_some(Header { line, names })
+    }
+
+    /// The first row, before it is handed out.
+    pub(crate) fn peek(&self) -> Row<'_> {
+        self.row()
     }
 
     /// The header, if there is one.
@@ -208,7 +230,7 @@ impl<'a> Row<'a> {
     /// A field as a number, which may be NaN or infinite.
     pub(crate) fn number(&self, column: usize) -> Result<f64, Fault> {
         let field = self.text(column);
-        field.parse().map_err(|_| Fault::at(self.place(column), self.not_a_number(field)))
+        number(field).ok_or_else(|| Fault::at(self.place(column), self.not_a_number(field)))
     }
 
     fn not_a_number(&self, field: &str) -> TextError {

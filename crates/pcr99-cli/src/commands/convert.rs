@@ -1,0 +1,72 @@
+//! `pcr99 convert`: a cloud in another file format.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use pcr99_cloud::{Attribute, CloudFormat, OutputFile, Written, read_cloud, write_cloud};
+
+use crate::{Outcome, args::Convert, say};
+
+pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
+    let (input, output) = (options.input.as_path(), options.output.as_path());
+    let format = CloudFormat::of(output)?;
+    ensure!(
+        !is_same(input, output),
+        "`{}` and `{}` are the same file: name another to write",
+        input.display(),
+        output.display()
+    );
+    // Before the cloud is read, which may take long.
+    OutputFile::new(output)?;
+    ensure!(
+        options.force || !output.exists(),
+        "`{}` exists: add --force to replace it, or name another file",
+        output.display()
+    );
+    let cloud = read_cloud(input)?;
+    let written = write_cloud(output, &cloud)?;
+    if !quiet {
+        described(output, format, &written).iter().for_each(|line| say(line));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Whether both paths lead to one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// What was written, and what was not.
+fn described(output: &Path, format: CloudFormat, written: &Written) -> Vec<String> {
+    let count = |number: usize| format!("{number} {}", if number == 1 { "point" } else { "points" });
+    let with =
+        if written.kept.is_empty() { String::new() } else { format!(" with {}", listed(&written.kept)) };
+    let mut lines = vec![format!("{}{with} written to `{}`", count(written.points), output.display())];
+    if format == CloudFormat::Npy && !written.kept.is_empty() {
+        let columns = written.kept.iter().map(|attribute| match attribute {
+            Attribute::Normals => " nx ny nz",
+            Attribute::Colors => " red green blue",
+            _ => " intensity",
+        });
+        lines.push(format!("note: its columns are x y z{}", columns.collect::<String>()));
+    }
+    if !written.lost.is_empty() {
+        lines.push(format!("note: lost, since the format has no place for it: {}", listed(&written.lost)));
+    }
+    if written.dropped > 0 {
+        lines.push(format!(
+            "note: left out, since the coordinates are not finite: {}",
+            count(written.dropped)
+        ));
+    }
+    lines
+}
+
+/// Names with commas and an `and`.
+fn listed(attributes: &[Attribute]) -> String {
+    let names: Vec<String> = attributes.iter().map(Attribute::to_string).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}

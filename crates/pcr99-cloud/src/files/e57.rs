@@ -1,0 +1,266 @@
+//! E57 files, read by the crate `e57`: all scans, each moved by its pose.
+//!
+//! The crate checks the checksums of the pages that it reads. What it does not doubt, and is checked here first, is how
+//! many points a scan has (no more than the file has bits) and the ranges of its integers. Its raw reader is used: the
+//! simple one stops at packets that complete no point, turns intensities into colours, and has angles converted by
+//! functions that differ from machine to machine.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use e57::{E57Reader, PointCloud, Record, RecordDataType, RecordName, RecordValue, Transform};
+
+use super::fields::{Depth, Want, scaled};
+use crate::cloud::Cloud;
+use crate::error::{Fault, said};
+
+/// What is wrong with an E57 file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum E57Error {
+    /// The stream is a pipe or a device.
+    #[error("an E57 file can only be read from a disk, not from a pipe; save it first")]
+    Pipe,
+    /// The library that decodes the file refused it before the first point.
+    #[error("the file is no E57 file, or damaged ({cause}); copy or export it again")]
+    File {
+        /// What the library said, shortened.
+        cause: String,
+    },
+    /// A scan cannot be read.
+    #[error(
+        "scan {scan} (counted from 0) is damaged after {found} of {promised} points ({cause}); copy or export the file \
+         again"
+    )]
+    Scan {
+        /// The scan, from 0.
+        scan: usize,
+        /// How many points it promises.
+        promised: u64,
+        /// How many were decoded before.
+        found: u64,
+        /// What the library said, shortened.
+        cause: String,
+    },
+    /// A scan has neither kind of coordinates.
+    #[error(
+        "scan {scan} (counted from 0) has neither cartesian nor spherical coordinates; export the file with its points"
+    )]
+    NoCoordinates {
+        /// The scan, from 0.
+        scan: usize,
+    },
+    /// A scan promises more points than the file has bits.
+    #[error(
+        "scan {scan} (counted from 0) promises {promised} points, more than a file of {size} bytes can hold; it is damaged"
+    )]
+    TooMany {
+        /// The scan, from 0.
+        scan: usize,
+        /// How many points it promises.
+        promised: u64,
+        /// The size of the file.
+        size: u64,
+    },
+    /// The integers of a scan have no room, or all values are constant.
+    #[error("scan {scan} (counted from 0) has values whose range is wrong; the file is damaged")]
+    Range {
+        /// The scan, from 0.
+        scan: usize,
+    },
+}
+
+/// Reads all scans; `size` is that of the file.
+pub(super) fn read(reader: BufReader<File>, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
+    let size = size.ok_or_else(|| Fault::whole(E57Error::Pipe))?;
+    let mut file =
+        E57Reader::new(reader).map_err(|cause| Fault::whole(E57Error::File { cause: said(&cause) }))?;
+    let scans = file.pointclouds();
+    let mut columns = Vec::with_capacity(scans.len());
+    for (number, scan) in scans.iter().enumerate() {
+        columns.push(Columns::of(scan, number, size)?);
+    }
+    // An attribute is known when all scans have it.
+    let known = |has: fn(&Columns) -> bool| want == Want::Everything && columns.iter().all(has);
+    let mut found = Scans {
+        points: Vec::new(),
+        normals: known(|columns| columns.normal.is_some()).then(Vec::new),
+        colors: known(|columns| columns.color.is_some()).then(Vec::new),
+        intensities: known(|columns| columns.intensity.is_some()).then(Vec::new),
+    };
+    for (number, (scan, columns)) in scans.iter().zip(&columns).enumerate() {
+        found.read(&mut file, number, scan, columns)?;
+    }
+    // The sensor has one place only if there is one scan.
+    let viewpoint = match scans.as_slice() {
+        [scan] => scan.transform.as_ref().map(|pose| {
+            let place = &pose.translation;
+            [place.x, place.y, place.z]
+        }),
+        _ => None,
+    };
+    Ok(Cloud {
+        points: found.points,
+        normals: found.normals,
+        colors: found.colors.and_then(|colors| scaled(&colors, Depth::Any)),
+        intensities: found.intensities,
+        viewpoint: viewpoint.filter(|place| place.iter().all(|x| x.is_finite())),
+    })
+}
+
+/// Where the values of a point stand among those of a scan.
+struct Columns {
+    position: Position,
+    /// The column that says whether the position is one.
+    invalid: Option<usize>,
+    normal: Option<[usize; 3]>,
+    color: Option<[usize; 3]>,
+    intensity: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum Position {
+    Cartesian([usize; 3]),
+    /// Range, azimuth, elevation.
+    Spherical([usize; 3]),
+}
+
+impl Columns {
+    /// Finds the values of a scan, and checks what the library takes for granted.
+    fn of(scan: &PointCloud, number: usize, size: u64) -> Result<Self, Fault> {
+        use RecordName as Name;
+        let promised = scan.records;
+        if promised > size.saturating_mul(8) {
+            return Err(Fault::whole(E57Error::TooMany { scan: number, promised, size }));
+        }
+        let range = |record: &Record| match record.data_type {
+            RecordDataType::Integer { min, max } | RecordDataType::ScaledInteger { min, max, .. } => {
+                max.cmp(&min)
+            }
+            RecordDataType::Single { .. } | RecordDataType::Double { .. } => std::cmp::Ordering::Greater,
+        };
+        // Constant values take no bits: if all are, nothing in the file would end the list of points.
+        if scan.prototype.iter().any(|record| range(record).is_lt())
+            || scan.prototype.iter().all(|r| range(r).is_eq())
+        {
+            return Err(Fault::whole(E57Error::Range { scan: number }));
+        }
+        let find = |name: &RecordName| scan.prototype.iter().position(|record| record.name == *name);
+        let triple = |[a, b, c]: [RecordName; 3]| Some([find(&a)?, find(&b)?, find(&c)?]);
+        let cartesian = triple([Name::CartesianX, Name::CartesianY, Name::CartesianZ]);
+        let spherical = triple([Name::SphericalRange, Name::SphericalAzimuth, Name::SphericalElevation]);
+        let (position, invalid) = match (cartesian, spherical) {
+            (Some(columns), _) => (Position::Cartesian(columns), find(&Name::CartesianInvalidState)),
+            (None, Some(columns)) => (Position::Spherical(columns), find(&Name::SphericalInvalidState)),
+            (None, None) => return Err(Fault::whole(E57Error::NoCoordinates { scan: number })),
+        };
+        let extension = |axis: &str| {
+            scan.prototype
+                .iter()
+                .position(|record| matches!(&record.name, Name::Unknown { name, .. } if name == axis))
+        };
+        Ok(Self {
+            position,
+            invalid,
+            normal: (|| Some([extension("normalX")?, extension("normalY")?, extension("normalZ")?]))(),
+            color: triple([Name::ColorRed, Name::ColorGreen, Name::ColorBlue]),
+            intensity: find(&Name::Intensity),
+        })
+    }
+}
+
+/// What has been read so far.
+struct Scans {
+    points: Vec<[f64; 3]>,
+    normals: Option<Vec<[f64; 3]>>,
+    colors: Option<Vec<[f32; 3]>>,
+    intensities: Option<Vec<f64>>,
+}
+
+impl Scans {
+    /// Adds the points of one scan.
+    fn read(
+        &mut self,
+        file: &mut E57Reader<BufReader<File>>,
+        number: usize,
+        scan: &PointCloud,
+        columns: &Columns,
+    ) -> Result<(), Fault> {
+        let damaged = |found: u64, cause: e57::Error| {
+            let problem = E57Error::Scan { scan: number, promised: scan.records, found, cause: said(&cause) };
+            Fault::whole(problem)
+        };
+        let color_ranges = columns.color.map(|color| color.map(|column| range(&scan.prototype[column])));
+        let points = file.pointcloud_raw(scan).map_err(|cause| damaged(0, cause))?;
+        for (found, values) in points.enumerate() {
+            let wrong = |cause| damaged(found as u64, cause);
+            let values = values.map_err(wrong)?;
+            let value =
+                |column: usize| values[column].to_f64(&scan.prototype[column].data_type).map_err(wrong);
+            let triple = |[a, b, c]: [usize; 3]| Ok::<_, Fault>([value(a)?, value(b)?, value(c)?]);
+            let valid = columns.invalid.is_none_or(|column| values[column] == RecordValue::Integer(0));
+            let place = match columns.position {
+                _ if !valid => [f64::NAN; 3],
+                Position::Cartesian(columns) => triple(columns)?,
+                Position::Spherical(columns) => cartesian(triple(columns)?),
+            };
+            self.points.push(scan.transform.as_ref().map_or(place, |pose| moved(pose, place)));
+            if let (Some(normals), Some(columns)) = (&mut self.normals, columns.normal) {
+                let normal = triple(columns)?;
+                normals.push(scan.transform.as_ref().map_or(normal, |pose| turned(pose, normal)));
+            }
+            if let (Some(colors), Some(columns), Some(ranges)) =
+                (&mut self.colors, columns.color, color_ranges)
+            {
+                let color = triple(columns)?;
+                colors.push(std::array::from_fn(|k| {
+                    ranges[k].map_or(color[k], |[low, high]| (color[k] - low) / (high - low)) as f32
+                }));
+            }
+            if let (Some(intensities), Some(column)) = (&mut self.intensities, columns.intensity) {
+                intensities.push(value(column)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least and the largest value that the type of a column allows, if it says so.
+fn range(record: &Record) -> Option<[f64; 2]> {
+    let range = match record.data_type {
+        RecordDataType::Integer { min, max } => [min as f64, max as f64],
+        RecordDataType::ScaledInteger { min, max, scale, offset } => {
+            [min as f64 * scale + offset, max as f64 * scale + offset]
+        }
+        RecordDataType::Single { min, max } => [min?.into(), max?.into()],
+        RecordDataType::Double { min, max } => [min?, max?],
+    };
+    (range[1] > range[0]).then_some(range)
+}
+
+/// The place of a point given by its distance and two angles in radians, the second upwards from the xy plane.
+fn cartesian([range, azimuth, elevation]: [f64; 3]) -> [f64; 3] {
+    let ((sin_a, cos_a), (sin_e, cos_e)) = (libm::sincos(azimuth), libm::sincos(elevation));
+    [range * cos_e * cos_a, range * cos_e * sin_a, range * sin_e]
+}
+
+/// `vector` turned by the unit quaternion `(w, v)` of `pose`: `p + 2w(v×p) + 2v×(v×p)`.
+fn turned(pose: &Transform, vector: [f64; 3]) -> [f64; 3] {
+    let turn = &pose.rotation;
+    let axis = [turn.x, turn.y, turn.z];
+    let once = cross(axis, vector);
+    let twice = cross(axis, once);
+    std::array::from_fn(|k| vector[k] + 2.0 * (turn.w * once[k] + twice[k]))
+}
+
+/// `point` turned and shifted.
+fn moved(pose: &Transform, point: [f64; 3]) -> [f64; 3] {
+    let shift = &pose.translation;
+    let shift = [shift.x, shift.y, shift.z];
+    let turned = turned(pose, point);
+    std::array::from_fn(|k| turned[k] + shift[k])
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}

@@ -1,0 +1,185 @@
+//! The public header of a LAS file, and the records behind it, as far as lengths and places go (ASPRS LAS 1.0 to 1.4).
+
+use std::io::{BufRead, Read, Seek, SeekFrom};
+
+use super::{LasError, chunks};
+use crate::error::{Fault, Place};
+
+/// Bytes of the header of versions 1.0 to 1.2, 1.3 and 1.4.
+const SIZES: [u64; 3] = [227, 235, 375];
+
+/// Bytes of a point of formats 0 to 10, without extra bytes.
+const LEAST: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
+
+/// Points of a compressed file per byte. The best that the coder does for points that are all equal is about a hundred.
+const DENSEST: u64 = 1000;
+
+/// What the header says, as far as it was checked here.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// How many points there are.
+    pub(super) points: u64,
+    /// Where they begin.
+    pub(super) offset: u64,
+    /// Bytes from there to the end of the file.
+    room: u64,
+    /// Bytes of a point when not compressed.
+    stride: u64,
+}
+
+impl Header {
+    /// Reads and checks the header of a file of `size` bytes.
+    pub(super) fn read(reader: &mut (impl BufRead + Seek), size: u64) -> Result<Self, Fault> {
+        let mut bytes = Vec::new();
+        reader.by_ref().take(SIZES[2]).read_to_end(&mut bytes)?;
+        if !bytes.starts_with(b"LASF") {
+            return Err(Fault::whole(LasError::NotLas));
+        }
+        let wrong = |at: u64, what| Fault::at(Place::Byte(at), LasError::Header { what });
+        let field =
+            |at: u64, width: u64| little(&bytes, at, width).ok_or_else(|| wrong(size, "it ends inside"));
+        let (major, minor) = (field(24, 1)?, field(25, 1)?);
+        if major != 1 || minor > 4 {
+            return Err(wrong(24, "its version is not known"));
+        }
+        let least = SIZES[minor.saturating_sub(2) as usize];
+        let (header_size, offset) = (field(94, 2)?, field(96, 4)?);
+        if header_size < least || (bytes.len() as u64) < least {
+            return Err(wrong(94, "it is shorter than its version needs"));
+        }
+        if offset < header_size || offset > size {
+            return Err(wrong(96, "points begin outside of the file"));
+        }
+        let compressed = field(104, 1)? & 0xc0 != 0;
+        let (format, stride) = (field(104, 1)? & 0x3f, field(105, 2)?);
+        if LEAST.get(format as usize).is_none_or(|&least| stride < least) {
+            return Err(wrong(104, "points of this format or length are not known"));
+        }
+        for at in (131..179).step_by(8) {
+            if !f64::from_bits(field(at, 8)?).is_finite() {
+                return Err(wrong(at, "a scale or offset is not a finite number"));
+            }
+        }
+        let items = check_records(reader, header_size, field(100, 4)?, offset)?;
+        let mut points = field(107, 4)?;
+        if minor == 4 {
+            check_extended(reader, field(235, 8)?, field(243, 4)?, size)?;
+            // The old count is zero where the format of points is new or there are too many for it.
+            points = field(247, 8)?;
+        }
+        let header = Self { points, offset, room: size - offset, stride };
+        if compressed {
+            let table = header.check_compressed(reader, size)?;
+            if let (Some(items), Some(table)) = (items, table) {
+                chunks::check(reader, items, offset + 8, table)?;
+            }
+        } else {
+            let found = header.room / stride;
+            if found < points {
+                return Err(Fault::at(Place::Byte(size), LasError::Truncated { promised: points, found }));
+            }
+        }
+        Ok(header)
+    }
+
+    /// For how many points memory may be reserved: no more than would fit the bytes if they were not compressed.
+    pub(super) fn capacity(&self) -> usize {
+        usize::try_from(self.points.min(self.room / self.stride)).unwrap_or(0)
+    }
+
+    /// Checks how many points and chunks a compressed file can have; returns where the table of chunks is, at which the
+    /// points end.
+    fn check_compressed(&self, reader: &mut (impl Read + Seek), size: u64) -> Result<Option<u64>, Fault> {
+        let wrong = |at: u64, what| Fault::at(Place::Byte(at), LasError::Header { what });
+        let found = self.room.saturating_mul(DENSEST);
+        if found < self.points {
+            return Err(Fault::at(Place::Byte(size), LasError::Truncated { promised: self.points, found }));
+        }
+        if self.points == 0 {
+            return Ok(None);
+        }
+        // Where the table of chunks is stands before the points, or, in files written to a pipe, at the very end.
+        let pointer = number_at(reader, self.offset, 8)?;
+        let table = match pointer {
+            Some(u64::MAX) if size >= 8 => number_at(reader, size - 8, 8)?,
+            table => table,
+        };
+        let chunks = match table {
+            Some(table) if table >= self.offset + 8 && table <= size - 8 => number_at(reader, table + 4, 4)?,
+            _ => None,
+        };
+        match chunks {
+            // A chunk has at least one point in full: for even the smallest format that is twenty bytes.
+            Some(chunks) if chunks <= self.room / 20 && chunks <= self.points => Ok(table),
+            _ => Err(wrong(self.offset, "the table of its chunks is wrong")),
+        }
+    }
+}
+
+/// Checks that the `count` records that follow the header end before the points; returns the items of a compressed point
+/// if one of the records lists them.
+fn check_records(
+    reader: &mut (impl Read + Seek),
+    start: u64,
+    count: u64,
+    end: u64,
+) -> Result<Option<Vec<chunks::Item>>, Fault> {
+    const RECORD: u64 = 54;
+    /// The number of the record of LAZ.
+    const LASZIP: u64 = 22204;
+    let mut at = start;
+    let mut items = None;
+    for _ in 0..count {
+        let length = if at + RECORD <= end { number_at(reader, at + 20, 2)? } else { None };
+        match length {
+            Some(length) if at + RECORD + length <= end => {
+                if number_at(reader, at + 18, 2)? == Some(LASZIP) {
+                    items = chunks::items(&bytes_at(reader, at + RECORD, length)?);
+                }
+                at += RECORD + length;
+            }
+            _ => {
+                let what = "a record of the header reaches into the points";
+                return Err(Fault::at(Place::Byte(at), LasError::Header { what }));
+            }
+        }
+    }
+    Ok(items)
+}
+
+/// Checks that the `count` records after the points end before the file does.
+fn check_extended(reader: &mut (impl Read + Seek), start: u64, count: u64, end: u64) -> Result<(), Fault> {
+    const RECORD: u64 = 60;
+    let mut at = start;
+    for _ in 0..count {
+        let fits = at.checked_add(RECORD).is_some_and(|after| after <= end);
+        let length = if fits { number_at(reader, at + 20, 8)? } else { None };
+        match length {
+            Some(length) if length <= end - at - RECORD => at += RECORD + length,
+            _ => {
+                let what = "a record after the points reaches beyond the end";
+                return Err(Fault::at(Place::Byte(at.min(end)), LasError::Header { what }));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The number of `width` bytes at `place`; `None` at the end of the file.
+fn number_at(reader: &mut (impl Read + Seek), place: u64, width: u64) -> Result<Option<u64>, Fault> {
+    Ok(little(&bytes_at(reader, place, width)?, 0, width))
+}
+
+/// Up to `length` bytes at `place`, as many as there are.
+pub(super) fn bytes_at(reader: &mut (impl Read + Seek), place: u64, length: u64) -> Result<Vec<u8>, Fault> {
+    reader.seek(SeekFrom::Start(place))?;
+    let mut bytes = Vec::new();
+    reader.by_ref().take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The number of `width` bytes at `place`, low byte first.
+pub(super) fn little(bytes: &[u8], place: u64, width: u64) -> Option<u64> {
+    let stored = bytes.get(place as usize..(place + width) as usize)?;
+    Some(stored.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+}

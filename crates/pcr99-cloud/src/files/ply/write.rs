@@ -1,0 +1,48 @@
+//! Writing: binary, little end first, each property in the smallest type that holds all its values exactly.
+
+use std::io::{self, Write};
+
+use crate::cloud::Cloud;
+use crate::files::writing::{Real, reals};
+
+/// Writes all of `cloud` but its viewpoint.
+pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
+    let position = Real::exact(cloud.points.as_flattened());
+    let normal = cloud.normals.as_deref().map(|normals| (normals, Real::exact(normals.as_flattened())));
+    let intensity = cloud.intensities.as_deref().map(|values| (values, Real::exact(values)));
+    write!(out, "ply\nformat binary_little_endian 1.0\nelement vertex {}\n", cloud.len())?;
+    for (real, names) in [(Some(position), ["x", "y", "z"]), (normal.map(|n| n.1), ["nx", "ny", "nz"])] {
+        for name in names {
+            if let Some(real) = real {
+                writeln!(out, "property {} {name}", name_of(real))?;
+            }
+        }
+    }
+    if cloud.colors.is_some() {
+        out.write_all(b"property uchar red\nproperty uchar green\nproperty uchar blue\n")?;
+    }
+    if let Some((_, real)) = intensity {
+        writeln!(out, "property {} intensity", name_of(real))?;
+    }
+    out.write_all(b"end_header\n")?;
+    for (i, point) in cloud.points.iter().enumerate() {
+        reals(out, point, position)?;
+        if let Some((normals, real)) = normal {
+            reals(out, &normals[i], real)?;
+        }
+        if let Some(colors) = &cloud.colors {
+            out.write_all(&colors[i])?;
+        }
+        if let Some((values, real)) = intensity {
+            reals(out, &values[i..=i], real)?;
+        }
+    }
+    Ok(())
+}
+
+fn name_of(real: Real) -> &'static str {
+    match real {
+        Real::Single => "float",
+        Real::Double => "double",
+    }
+}

@@ -1,0 +1,134 @@
+//! Memory grows with the bytes of a file, not with what its header says.
+
+mod fixtures;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs;
+use std::panic;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fixtures::{Kind, e57, las, npy, pcd, utm, with_checksums};
+use pcr99_cloud::{is_decoding, read_cloud};
+
+/// The system's allocator, which remembers the most that was asked for.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test, since the allocator counts for all threads.
+#[test]
+fn memory_is_bounded() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !is_decoding() {
+            usual(panic);
+        }
+    }));
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let cost = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).expect("a temporary file");
+        let before = NOW.load(Ordering::Relaxed);
+        MOST.store(before, Ordering::Relaxed);
+        let ok = read_cloud(&path).is_ok();
+        (ok, MOST.load(Ordering::Relaxed) - before)
+    };
+    let text = |bytes: Vec<u8>, from: &str, to: &str| {
+        let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).expect(from);
+        [&bytes[..at], to.as_bytes(), &bytes[at + from.len()..]].concat()
+    };
+    let patched = |mut bytes: Vec<u8>, at: usize, patch: &[u8]| {
+        bytes[at..at + patch.len()].copy_from_slice(patch);
+        bytes
+    };
+    let ply = |format: &str| {
+        format!(
+            "ply\nformat {format} 1.0\nelement vertex 1000000000000\nproperty float x\nproperty float y\nproperty float \
+             z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n1 2 3 4 5 6\n"
+        )
+        .into_bytes()
+    };
+    let rows = [([1.0, 2.0, 3.0], true, [4; 3], 0.5); 3];
+    let many = |count: &'static str| {
+        move |xml: String| xml.replace("recordCount=\"3\"", &format!("recordCount=\"{count}\""))
+    };
+    // A layer of the first chunk that claims two gigabytes: after the first point (36 bytes) and the number of points.
+    let layer = |bytes: Vec<u8>| {
+        let points = u32::from_le_bytes(bytes[96..100].try_into().expect("four bytes")) as usize;
+        patched(bytes, points + 8 + 36 + 4, &[0, 0, 0, 128])
+    };
+    let trillion = 1_000_000_000_000u64.to_le_bytes();
+    let hostile = [
+        ("a.ply", ply("ascii")),
+        ("b.ply", ply("binary_big_endian")),
+        (
+            "a.pcd",
+            text(text(pcd("ascii"), "WIDTH 3", "WIDTH 1000000000000"), "POINTS 3", "POINTS 1000000000000"),
+        ),
+        (
+            "b.pcd",
+            text(text(pcd("binary"), "WIDTH 3", "WIDTH 1000000000000"), "POINTS 3", "POINTS 1000000000000"),
+        ),
+        (
+            "c.pcd",
+            text(text(pcd("binary_compressed"), "WIDTH 3", "WIDTH 99999999"), "POINTS 3", "POINTS 99999999"),
+        ),
+        ("a.npy", npy("<f8", "(1000000000000, 3)", &[0; 24])),
+        ("a.las", patched(las(&utm(10), false, 3), 247, &trillion)),
+        ("a.laz", patched(las(&utm(10), true, 3), 247, &trillion)),
+        ("b.laz", patched(las(&utm(10), true, 3), 247, &100_000_000u64.to_le_bytes())),
+        ("c.laz", layer(las(&utm(40), true, 7))),
+        ("a.e57", e57(Kind::Cartesian, &[None], &rows, many("1000000000000"))),
+        ("b.e57", e57(Kind::Cartesian, &[None], &rows, many("2000"))),
+        ("a.pts", b"1000000000000\n1 2 3\n".to_vec()),
+        ("a.xyz", vec![b'7'; 1 << 21]),
+        ("a.obj", vec![b'v'; 1 << 21]),
+    ];
+    for (name, bytes) in hostile {
+        let (ok, cost) = cost(name, &bytes);
+        assert!(!ok, "{name}");
+        assert!(cost < 8 << 20, "{name}: {cost} bytes");
+    }
+    // Large numbers all over the files that other libraries decode.
+    let files = [
+        ("m.las", las(&utm(3), false, 3), false),
+        ("m.laz", las(&utm(40), true, 3), false),
+        ("n.laz", las(&utm(40), true, 7), false),
+        ("m.e57", e57(Kind::Cartesian, &[None], &rows, |xml| xml), true),
+    ];
+    for (name, bytes, checksums) in files {
+        for place in (94..bytes.len() - 4).step_by(bytes.len().div_ceil(200)) {
+            let patch = if place % 2 == 0 { [255, 255, 255, 127] } else { [0, 0, 16, 0] };
+            let damaged = patched(bytes.clone(), place, &patch);
+            let (_, cost) = cost(name, &if checksums { with_checksums(damaged) } else { damaged });
+            assert!(cost < 64 << 20, "{name} with {patch:?} at {place}: {cost} bytes");
+        }
+    }
+    // The same formats in order: at most a few times the file, and buffers.
+    let count = 20_000;
+    for (name, bytes) in [("l.las", las(&utm(count), false, 3)), ("l.laz", las(&utm(count), true, 3))] {
+        let (ok, cost) = cost(name, &bytes);
+        assert!(ok, "{name}");
+        assert!(cost < (8 << 20) + 200 * count, "{name}: {cost} bytes for {} of the file", bytes.len());
+    }
+}
