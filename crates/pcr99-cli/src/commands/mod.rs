@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod bench;
 mod demo;
 mod simulate;
 mod solve;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Demo(options) => demo::run(options, args.quiet),
         Command::Solve(options) => solve::run(options, args),
         Command::Simulate(options) => simulate::run(options),
+        Command::Bench(options) => bench::run(options, args.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "pcr99", &mut script);
