@@ -214,7 +214,10 @@ pub struct Bench {
     #[arg(short, long, value_name = "DIR", required_unless_present = "from")]
     pub output: Option<PathBuf>,
     /// Draw tables and figures of this directory anew, and run nothing.
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "output", "resume", "preset", "methods", "scale", "ratios", "runs", "points", "noise", "shape", "outlier_center", "seed",
+        "time_limit", "jobs",
+    ])]
     pub from: Option<PathBuf>,
     /// Go on with the same options in a directory where another process ended.
     #[arg(long)]
@@ -249,7 +252,7 @@ pub struct Bench {
     /// Seed of all problems [default: 0].
     #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// Seconds that one search may take [default: 100 for `paper`, else 10].
+    /// Seconds of CPU time that one search may take [default: 100 for `paper`, else 10].
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Searches side by side; more than one disturbs the times.

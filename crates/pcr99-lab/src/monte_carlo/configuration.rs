@@ -26,7 +26,7 @@ pub struct Configuration {
     pub outlier_center: OutlierCenter,
     /// Seed of all problems.
     pub seed: u64,
-    /// Seconds after which a search is stopped.
+    /// Seconds of CPU time after which a search is stopped.
     pub time_limit: f64,
 }
 

@@ -198,13 +198,10 @@ impl<'a> Worker<'a> {
         if (self.interrupted)() {
             return None;
         }
-        let (wall, process, thread) = (Instant::now(), ProcessTime::now(), ThreadTime::now());
+        let wall = Instant::now();
+        let cpu = self.clock_for(task, contender);
         let found = self.found(task, contender, limit);
-        let cpu = match self.clock {
-            Clock::Process => Some(process.elapsed()),
-            Clock::Thread if contender == DEFAULT && task.case.size.points >= OWN_THREAD => None,
-            Clock::Thread => Some(thread.elapsed()),
-        };
+        let cpu = cpu.map(|cpu| cpu());
         let wall = wall.elapsed();
         if matches!(&found, Ok(found) if found.stopped_because == StopReason::Interrupted) {
             return None;
@@ -250,6 +247,21 @@ impl<'a> Worker<'a> {
         })
     }
 
+    /// The CPU time from now on; `None` where it cannot be told from that of others.
+    fn clock_for(&self, task: &Task, contender: Contender) -> Option<Box<dyn Fn() -> Duration>> {
+        match self.clock {
+            Clock::Process => {
+                let start = ProcessTime::now();
+                Some(Box::new(move || start.elapsed()))
+            }
+            Clock::Thread if contender == DEFAULT && task.case.size.points >= OWN_THREAD => None,
+            Clock::Thread => {
+                let start = ThreadTime::now();
+                Some(Box::new(move || start.elapsed()))
+            }
+        }
+    }
+
     fn found(
         &mut self,
         task: &Task,
@@ -272,13 +284,12 @@ impl<'a> Worker<'a> {
         };
         // Unrelated to the streams that the problem was made from.
         let seed = Random::new(!task.problem.seed).bits();
-        let start = Instant::now();
-        let stop = || {
-            if (self.interrupted)() {
-                Some(StopRequest::Interrupted)
-            } else {
-                (start.elapsed() >= limit).then_some(StopRequest::TimeLimit)
-            }
+        let (start, cpu) = (Instant::now(), self.clock_for(task, contender));
+        // CPU time is what counts, but slow to ask for, and never ahead of the wall clock.
+        let is_late = || start.elapsed() >= limit && cpu.as_ref().is_none_or(|cpu| cpu() >= limit);
+        let stop = || match (self.interrupted)() {
+            true => Some(StopRequest::Interrupted),
+            false => is_late().then_some(StopRequest::TimeLimit),
         };
         self.solvers.solve(method, &task.pairs, scale, threshold, seed, &stop)
     }

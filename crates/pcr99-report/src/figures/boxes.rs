@@ -36,6 +36,9 @@ pub(crate) struct Metric {
     pub(crate) spreads: Vec<Vec<Option<Spread>>>,
 }
 
+/// How dense a filled box is, so that its median is seen.
+pub(crate) const FILL: f64 = 0.5;
+
 /// What is beside nothing on a logarithmic axis: exact zeros.
 const FLOOR: f64 = 1e-12;
 
@@ -74,7 +77,7 @@ impl BoxFigure {
         let width = (slots as f64 * 8.0).clamp(1000.0, 1700.0);
         let legend = Legend::of(&self.contenders, width - left - right);
         let top = 44.0 + legend.height() + 26.0;
-        let height = top + self.panels.len() as f64 * (panel_height + gap) + 14.0;
+        let height = top + self.panels.len() as f64 * (panel_height + gap);
         svg([width as u32, height as u32], &self.title, |canvas| {
             text(canvas, &self.title, (left as i32, 12), 17, HPos::Left, VPos::Top)?;
             legend.draw(canvas, left, 44.0)?;
@@ -134,19 +137,13 @@ fn draw_box(panel: &Panel<'_, '_>, x: f64, half: f64, spread: &Spread, style: St
     let canvas = panel.canvas;
     canvas.draw(&PathElement::new([at(x, spread.p5), at(x, spread.p95)], color))?;
     let corners = [at(x - half, spread.q3), at(x + half, spread.q1)];
-    // A box of equal values is still to be seen.
-    let corners = [corners[0], (corners[1].0, corners[1].1.max(corners[0].1 + 2))];
+    canvas.draw(&Rectangle::new(corners, WHITE.filled()))?;
     if style.filled {
-        canvas.draw(&Rectangle::new(corners, color.filled()))?;
-    } else {
-        canvas.draw(&Rectangle::new(corners, WHITE.filled()))?;
-        canvas.draw(&Rectangle::new(corners, color.stroke_width(1)))?;
+        canvas.draw(&Rectangle::new(corners, color.mix(FILL).filled()))?;
     }
-    let line = if style.filled { WHITE } else { color };
-    canvas.draw(&PathElement::new(
-        [at(x - half, spread.median), at(x + half, spread.median)],
-        line.stroke_width(2),
-    ))?;
+    canvas.draw(&Rectangle::new(corners, color.stroke_width(1)))?;
+    let median = [at(x - half, spread.median), at(x + half, spread.median)];
+    canvas.draw(&PathElement::new(median, color.stroke_width(3)))?;
     if spread.max > spread.p95 {
         canvas.draw(&Circle::new(at(x, spread.max), 2, color.filled()))?;
     }
@@ -189,10 +186,9 @@ impl Legend {
             let (x, y) = ((left + x) as i32, (top + line as f64 * LINE) as i32);
             let corners = [(x, y + 2), (x + 18, y + 14)];
             if style.filled {
-                canvas.draw(&Rectangle::new(corners, color.filled()))?;
-            } else {
-                canvas.draw(&Rectangle::new(corners, color.stroke_width(2)))?;
+                canvas.draw(&Rectangle::new(corners, color.mix(FILL).filled()))?;
             }
+            canvas.draw(&Rectangle::new(corners, color.stroke_width(2)))?;
             text(canvas, contender.title(), (x + 24, y + 8), SMALL, HPos::Left, VPos::Center)?;
         }
         Ok(())

@@ -15,30 +15,36 @@ pub(super) const SMALL: u32 = 13;
 /// How values become heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Axis {
-    /// Decades, from 10 to the first power up to 10 to the second.
-    Log(i32, i32),
+    /// Decades, between these.
+    Log(f64, f64),
     /// Evenly from 0 to 1, in percent.
     Share,
 }
 
 impl Axis {
-    /// Whole decades around positive values; one decade without any.
+    /// Between round numbers (1, 2 or 5 times a power of ten) around positive values, at least a decade; the decade above 1 without any.
     pub(crate) fn around(values: impl IntoIterator<Item = f64>) -> Self {
         let positive = values.into_iter().filter(|value| *value > 0.0 && value.is_finite());
         let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
         if low > high {
-            return Self::Log(0, 1);
+            return Self::Log(1.0, 10.0);
         }
-        let (low, high) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-        Self::Log(low, high.max(low + 1))
+        let round = |power: i32| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power));
+        let powers = low.log10().floor() as i32 - 1..=high.log10().ceil() as i32;
+        let steps: Vec<f64> = powers.flat_map(round).collect();
+        // A little below the least, so that a box there is not on the line.
+        let below = steps.iter().rev().find(|step| **step <= 0.97 * low);
+        let above = steps.iter().find(|step| **step >= 1.03 * high);
+        let (low, high) = (below.copied().unwrap_or(0.5 * low), above.copied().unwrap_or(2.0 * high));
+        if high / low >= 10.0 { Self::Log(low, high) } else { Self::Log(low / 2.0, high * 2.0) }
     }
 
     /// From 0 at the lower end to 1 at the upper, never beyond.
     fn place(self, value: f64) -> f64 {
         let place = match self {
             Self::Log(low, high) => {
-                let at = if value > 0.0 { value.log10() } else { f64::from(low) };
-                (at - f64::from(low)) / f64::from(high - low)
+                let at = if value > 0.0 { value } else { low };
+                (at / low).log10() / (high / low).log10()
             }
             Self::Share => value,
         };
@@ -49,8 +55,11 @@ impl Axis {
     fn marks(self) -> Vec<(f64, String)> {
         match self {
             Self::Log(low, high) => {
-                let step = if high - low > 8 { 2 } else { 1 };
-                (low..=high).step_by(step).map(|power| (10_f64.powi(power), power_of_ten(power))).collect()
+                let (first, last) =
+                    ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
+                let step = if last - first > 8 { 2 } else { 1 };
+                let mark = |power| (10_f64.powi(power), power_of_ten(power));
+                (first..=last).step_by(step).map(mark).collect()
             }
             Self::Share => [0.0, 0.25, 0.5, 0.75, 1.0].map(|x| (x, format!("{:.0} %", 100.0 * x))).to_vec(),
         }
@@ -59,7 +68,7 @@ impl Axis {
 
 /// Plain near one, as a power elsewhere.
 pub(crate) fn power_of_ten(power: i32) -> String {
-    if (-3..=4).contains(&power) {
+    if (-4..=4).contains(&power) {
         return format!("{}", 10_f64.powi(power));
     }
     let plain = power.to_string();
@@ -139,18 +148,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decades_around_values() {
-        assert_eq!(Axis::around([0.02, 3.0, 0.0, f64::NAN]), Axis::Log(-2, 1));
-        assert_eq!(Axis::around([1.0]), Axis::Log(0, 1));
-        assert_eq!(Axis::around([]), Axis::Log(0, 1));
-        let axis = Axis::Log(-2, 2);
+    fn round_numbers_around_values() {
+        assert_eq!(Axis::around([0.023, 180.0, 0.0, f64::NAN]), Axis::Log(0.02, 200.0));
+        assert_eq!(Axis::around([]), Axis::Log(1.0, 10.0));
+        let Axis::Log(low, high) = Axis::around([1.0]) else { panic!() };
+        assert!(low < 1.0 && high > 1.0 && high / low >= 10.0, "{low} {high}");
+        let axis = Axis::Log(0.01, 100.0);
         assert!((axis.place(1.0) - 0.5).abs() < 1e-12);
         assert_eq!((axis.place(0.0), axis.place(1e-9), axis.place(1e9)), (0.0, 0.0, 1.0));
+        let marks: Vec<String> = Axis::Log(0.02, 200.0).marks().into_iter().map(|(_, label)| label).collect();
+        assert_eq!(marks, ["0.1", "1", "10", "100"]);
     }
 
     #[test]
     fn powers_are_readable() {
-        let words = [-12, -4, -3, 0, 4, 5, 6].map(power_of_ten);
-        assert_eq!(words, ["10⁻¹²", "10⁻⁴", "0.001", "1", "10000", "10⁵", "10⁶"]);
+        let words = [-12, -5, -4, 0, 4, 5, 6].map(power_of_ten);
+        assert_eq!(words, ["10⁻¹²", "10⁻⁵", "0.0001", "1", "10000", "10⁵", "10⁶"]);
     }
 }

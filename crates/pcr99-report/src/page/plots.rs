@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     figures::{
-        boxes::{BoxFigure, Metric},
+        boxes::{BoxFigure, FILL, Metric},
         lines::{Column, LineFigure, Point, Series},
     },
     palette::{Style, style_of},
@@ -104,7 +104,7 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
                 boxpoints: "outliers",
                 jitter: 0.0,
                 pointpos: 0.0,
-                fillcolor: style.css(if style.filled { 0.55 } else { 0.0 }),
+                fillcolor: style.css(if style.filled { FILL } else { 0.0 }),
                 line: BoxLine { color: style.css(1.0), width: 1.5 },
                 marker: BoxMarker { color: style.css(1.0), size: 3.0 },
             }));

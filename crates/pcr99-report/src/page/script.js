@@ -5,9 +5,11 @@
   function adapt() {
     const root = getComputedStyle(document.documentElement);
     const ink = root.getPropertyValue("--ink").trim();
+    const soft = root.getPropertyValue("--soft").trim();
     const line = root.getPropertyValue("--line").trim();
     for (const plot of document.querySelectorAll(".plotly-graph-div")) {
-      const change = { "font.color": ink, "font.size": narrow.matches ? 10 : 12, "margin.l": narrow.matches ? 48 : 64 };
+      const change = { "font.color": ink, "font.size": narrow.matches ? 10 : 12, "margin.l": narrow.matches ? 48 : 64,
+        "modebar.bgcolor": "rgba(0,0,0,0)", "modebar.color": soft, "modebar.activecolor": ink };
       for (const name of Object.keys(plot.layout)) {
         if (/^[xy]axis\d*$/.test(name)) {
           change[name + ".gridcolor"] = line;
