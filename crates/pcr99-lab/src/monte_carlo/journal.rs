@@ -234,3 +234,156 @@ fn parse(bytes: &[u8], configuration: &Configuration, file: &Path) -> Result<(Ve
     }
     Ok((records, whole))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Method, Shape,
+        monte_carlo::{Ended, Jobs, Machine, Size, run},
+    };
+
+    fn plan(seed: u64) -> Plan {
+        let configuration = Configuration {
+            methods: vec![Method::Default, Method::Paper],
+            sizes: Size::grid(&[40], &[0.0, 0.5]),
+            runs: 2,
+            seed,
+            ..Configuration::quick()
+        };
+        Plan::new(configuration, Shape::Knot).unwrap()
+    }
+
+    fn session(jobs: usize) -> Session {
+        Session {
+            program: "test".to_owned(),
+            commit: None,
+            compiler: None,
+            optimised: false,
+            machine: Machine::this(),
+            jobs,
+        }
+    }
+
+    /// Records without their times.
+    fn timeless(mut records: Vec<Record>) -> Vec<Record> {
+        for record in &mut records {
+            (record.cpu_seconds, record.wall_seconds) = (None, 0.0);
+        }
+        records
+    }
+
+    /// Runs what is missing, at most so many records.
+    fn go_on(journal: &mut Journal, plan: &Plan, most: usize) -> (Ended, usize) {
+        let done = journal.done().clone();
+        let made = std::sync::atomic::AtomicUsize::new(0);
+        let stop = || made.load(std::sync::atomic::Ordering::Relaxed) >= most;
+        let ended = run(plan, &|key| done.contains(key), Jobs::One, &stop, &mut |record| {
+            made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            journal.append(&record)
+        });
+        (ended.unwrap(), made.into_inner())
+    }
+
+    #[test]
+    fn goes_on_after_any_number_of_records_and_a_torn_line() {
+        let (plan, all) = (plan(0), 24);
+        assert_eq!(plan.configuration().records(), all as u64);
+        let place = tempfile::tempdir().unwrap();
+        let whole = place.path().join("whole");
+        assert_eq!(
+            go_on(&mut Journal::create(&whole, &plan, session(1)).unwrap(), &plan, usize::MAX),
+            (Ended::Finished, all)
+        );
+        let expected = Stored::read(&whole).unwrap();
+        assert!(expected.is_complete());
+        for (most, torn) in [(1, ""), (7, "{\"method\":\"def"), (23, "{"), (5, "not even JSON")] {
+            let directory = place.path().join(format!("after {most}"));
+            let mut journal = Journal::create(&directory, &plan, session(1)).unwrap();
+            assert_eq!(go_on(&mut journal, &plan, most), (Ended::Interrupted, most));
+            journal.file.write_all(torn.as_bytes()).unwrap();
+            drop(journal);
+            let stored = Stored::read(&directory).unwrap();
+            assert_eq!((stored.records.len(), stored.is_complete()), (most, false));
+
+            let mut journal = Journal::resume(&directory, &plan, session(1)).unwrap();
+            assert_eq!(journal.len(), most);
+            assert_eq!(go_on(&mut journal, &plan, usize::MAX), (Ended::Finished, all - most));
+            let stored = Stored::read(&directory).unwrap();
+            assert_eq!(timeless(stored.records), timeless(expected.records.clone()));
+            assert_eq!(stored.header, expected.header);
+        }
+    }
+
+    #[test]
+    fn goes_on_elsewhere_and_says_so() {
+        let place = tempfile::tempdir().unwrap();
+        // Where there is nothing yet, it starts; also where another was killed before it had begun.
+        fs::write(place.path().join(UNFINISHED_CONFIG_FILE), "{").unwrap();
+        drop(Journal::resume(place.path(), &plan(0), session(1)).unwrap());
+        drop(Journal::resume(place.path(), &plan(0), session(1)).unwrap());
+        drop(Journal::resume(place.path(), &plan(0), session(2)).unwrap());
+        let sessions = Stored::read(place.path()).unwrap().header.sessions;
+        assert_eq!(sessions.iter().map(|session| session.jobs).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn nothing_of_others_is_touched() {
+        let place = tempfile::tempdir().unwrap();
+        let message = |result: Result<Journal, Error>| result.unwrap_err().to_string();
+        let foreign = place.path().join("foreign");
+        fs::create_dir(&foreign).unwrap();
+        fs::write(foreign.join("thesis.tex"), "years").unwrap();
+        for open in [Journal::create, Journal::resume] {
+            assert!(message(open(&foreign, &plan(0), session(1))).contains("is not empty"));
+        }
+        fs::write(foreign.join(CONFIG_FILE), "{\"colour\": \"blue\"}").unwrap();
+        for open in [Journal::create, Journal::resume] {
+            assert!(message(open(&foreign, &plan(0), session(1))).contains("is not empty"));
+        }
+        assert_eq!(fs::read_dir(&foreign).unwrap().count(), 2);
+
+        let ours = place.path().join("ours");
+        let journal = Journal::create(&ours, &plan(0), session(1)).unwrap();
+        assert!(
+            message(Journal::resume(&ours, &plan(0), session(1))).contains("another benchmark is writing")
+        );
+        drop(journal);
+        let before = fs::read(ours.join(CONFIG_FILE)).unwrap();
+        assert!(message(Journal::create(&ours, &plan(0), session(1))).contains("--resume"));
+        let other = message(Journal::resume(&ours, &plan(7), session(1)));
+        assert!(other.contains("its `seed` is 0, not 7"), "{other}");
+        assert_eq!(fs::read(ours.join(CONFIG_FILE)).unwrap(), before);
+
+        let file = place.path().join("file");
+        fs::write(&file, "text").unwrap();
+        assert!(
+            message(Journal::create(&file, &plan(0), session(1))).contains("cannot create the directory")
+        );
+        let missing = Stored::read(&place.path().join("nowhere")).unwrap_err().to_string();
+        assert!(missing.contains("holds no benchmark"), "{missing}");
+    }
+
+    #[test]
+    fn broken_records_are_named_by_their_line() {
+        let place = tempfile::tempdir().unwrap();
+        let plan = plan(0);
+        go_on(&mut Journal::create(place.path(), &plan, session(1)).unwrap(), &plan, 3);
+        let file = place.path().join(RECORDS_FILE);
+        let text = fs::read_to_string(&file).unwrap();
+        let message = |text: String| {
+            fs::write(&file, text).unwrap();
+            assert!(Journal::resume(place.path(), &plan, session(1)).is_err());
+            Stored::read(place.path()).unwrap_err().to_string()
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        let broken = message(format!("{}\ngarbage\n{}\n", lines[0], lines[1]));
+        assert!(broken.contains("records.jsonl`, line 2: not a record"), "{broken}");
+        let twice = message(format!("{text}{}\n", lines[1]));
+        assert!(twice.contains("line 4: a run that was there before"), "{twice}");
+        let foreign = message(text.replace("\"run\":0", "\"run\":2"));
+        assert!(foreign.contains("line 1: a run that this configuration does not have"), "{foreign}");
+        fs::write(place.path().join(CONFIG_FILE), "{\"schema\": 2}").unwrap();
+        assert!(message(text).contains("schema 2"));
+    }
+}

@@ -296,3 +296,91 @@ impl<'a> Worker<'a> {
 }
 
 const DEFAULT: Contender = Contender::Method(Method::Default);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Shape,
+        monte_carlo::{Configuration, Size},
+    };
+
+    fn plan(sizes: Vec<Size>, time_limit: f64) -> Plan {
+        let methods = vec![Method::Default, Method::PaperRandom, Method::Ransac];
+        let configuration = Configuration { methods, sizes, runs: 3, time_limit, ..Configuration::quick() };
+        Plan::new(configuration, Shape::Knot).unwrap()
+    }
+
+    fn records(plan: &Plan, jobs: Jobs) -> Vec<Record> {
+        let mut records = Vec::new();
+        let ended = run(plan, &|_| false, jobs, &|| false, &mut |record| {
+            records.push(record);
+            Ok(())
+        });
+        assert_eq!(ended.unwrap(), Ended::Finished);
+        records
+    }
+
+    #[test]
+    fn side_by_side_as_one_by_one() {
+        let plan = plan(Size::grid(&[50], &[0.0, 0.6]), 10.0);
+        let bare = |jobs| {
+            let mut records = records(&plan, jobs);
+            for record in &mut records {
+                assert!(record.cpu_seconds.unwrap() >= 0.0 && record.wall_seconds > 0.0);
+                (record.cpu_seconds, record.wall_seconds) = (None, 0.0);
+            }
+            records.sort_by_key(|record| format!("{:?}", record.key()));
+            records
+        };
+        let one = bare(Jobs::One);
+        assert_eq!(one.len(), 3 * 2 * 2 * 4);
+        assert_eq!(one, bare(Jobs::Several(NonZero::new(3).unwrap())));
+    }
+
+    /// Also where there are too few right matches for a fit.
+    #[test]
+    fn the_reference_is_right_and_nothing_is_invented() {
+        for record in records(&plan(Size::grid(&[60], &[0.5]), 10.0), Jobs::One) {
+            assert!(record.rotation_deg.unwrap() < 5.0, "{record:?}");
+            assert_eq!(record.status, Outcome::Registered);
+            assert!(record.log10_nfa.unwrap() < -10.0);
+            assert_eq!(record.stopped_because.is_none(), record.method == "true-inliers");
+        }
+        for record in records(&plan(Size::grid(&[40], &[0.95]), 10.0), Jobs::One) {
+            if record.method == "true-inliers" {
+                assert_eq!((record.status, record.rotation_deg), (Outcome::NoSolution, None));
+                assert_eq!((record.translation, record.scale_error), (None, None));
+            }
+            assert_ne!(record.status, Outcome::Registered, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_limit_is_kept() {
+        let slow = plan(Size::grid(&[400], &[0.99]), 0.02);
+        let slow: Vec<Record> =
+            records(&slow, Jobs::One).into_iter().filter(|record| record.method == "ransac").collect();
+        assert!(!slow.is_empty());
+        for record in slow {
+            assert_eq!(record.stopped_because.as_deref(), Some("time_limit"));
+            assert!((0.02..0.5).contains(&record.cpu_seconds.unwrap()), "{record:?}");
+        }
+    }
+
+    #[test]
+    fn an_interrupt_or_an_error_ends_it() {
+        let plan = plan(Size::grid(&[50], &[0.0, 0.6]), 10.0);
+        for jobs in [Jobs::One, Jobs::Several(NonZero::new(2).unwrap())] {
+            let ended = run(&plan, &|_| false, jobs, &|| true, &mut |_| Ok(()));
+            assert_eq!(ended.unwrap(), Ended::Interrupted);
+            let mut kept = 0;
+            let failed = run(&plan, &|_| false, jobs, &|| false, &mut |_| {
+                kept += 1;
+                if kept == 3 { Err(Error::NoRuns) } else { Ok(()) }
+            });
+            assert!(matches!(failed, Err(Error::NoRuns)));
+            assert_eq!(kept, 3);
+        }
+    }
+}
