@@ -9,6 +9,9 @@ use pcr99_lab::monte_carlo::ScaleMode;
 /// Significant is a number of false alarms of at most 10 to this power.
 const SIGNIFICANT: f64 = -1.0;
 
+/// Where so many right matches are not significant, more are not looked at.
+const MOST_INLIERS: usize = 300;
+
 /// The problems of a benchmark, as far as the evidence depends on them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
@@ -55,7 +58,7 @@ impl Setting {
 
     /// The least number of right matches among `n` that are significant; `None` when not even all of them are.
     pub fn least_inliers(&self, n: usize) -> Option<usize> {
-        (4..=n.min(1000)).find(|&k| self.log10_nfa(n, k) <= SIGNIFICANT)
+        (4..=n.min(MOST_INLIERS)).find(|&k| self.log10_nfa(n, k) <= SIGNIFICANT)
     }
 
     /// The highest share of wrong ones among `n` matches at which the right ones are significant.
@@ -69,7 +72,7 @@ impl Setting {
         let enough = |n: usize| right(n) >= 4 && self.log10_nfa(n, right(n)) <= SIGNIFICANT;
         let mut high = 4;
         while !enough(high) {
-            if high > 10_000_000 || right(high) > 1000 {
+            if high > 10_000_000 || right(high) > MOST_INLIERS {
                 return None;
             }
             high *= 2;

@@ -43,16 +43,17 @@ fn run_in(directory: &Path, options: &Bench, quiet: bool) -> Result<Outcome> {
         _ => Jobs::One,
     };
     let session = session(jobs);
-    if !session.optimised && !quiet {
-        say(
-            "note: this program was built without full optimisation, its times say little: build it with --release",
-        );
-    }
+    let optimised = session.optimised;
     let mut journal = if options.resume {
         Journal::resume(directory, &plan, session)?
     } else {
         Journal::create(directory, &plan, session)?
     };
+    if !optimised && !quiet {
+        say(
+            "note: this program was built without full optimisation, its times say little: build it with --release",
+        );
+    }
     let (before, all) = (journal.len() as u64, plan.configuration().records());
     if before > 0 && !quiet {
         say(&format!("going on after {before} of {all} records"));

@@ -3,6 +3,8 @@
 
 mod bad_input;
 
+mod bench;
+
 mod help;
 
 mod options;
