@@ -33,7 +33,7 @@ pub(crate) fn style_of(contender: Contender) -> Style {
 
 /// The style of the so-manieth line.
 pub(crate) fn style(place: usize) -> Style {
-    Style { rgb: COLORS[place % COLORS.len()], filled: place / COLORS.len() % 2 == 0 }
+    Style { rgb: COLORS[place % COLORS.len()], filled: (place / COLORS.len()).is_multiple_of(2) }
 }
 
 impl Style {

@@ -323,6 +323,22 @@ pub(crate) fn percent(ratio: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A number with a space at every thousand, from five digits on.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Seconds in milliseconds, three significant digits.
 fn milliseconds(seconds: f64) -> String {
     significant(1e3 * seconds, 3)
@@ -340,4 +356,31 @@ fn significant(value: f64, digits: i32) -> String {
     }
     let before_point = value.abs().log10().floor() as i32 + 1;
     format!("{value:.*}", usize::try_from((digits - before_point).clamp(0, 9)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0.0, 0.5, 0.99, 0.9995].map(percent), ["0 %", "50 %", "99 %", "99.95 %"]);
+        assert_eq!(
+            [0.0123456, 0.5, 1.26, 12.6, 126.4].map(shown_factor),
+            ["0.012", "0.50", "1.3", "13", "126"]
+        );
+        assert_eq!([1.234e-6, 0.0999, 2.0].map(milliseconds), ["0.00123", "99.9", "2000"]);
+        assert_eq!(
+            [7, 1000, 10_000, 1_000_000].map(grouped),
+            ["7", "1000", "10\u{202f}000", "1\u{202f}000\u{202f}000"]
+        );
+    }
+
+    #[test]
+    fn text_is_safe_in_html() {
+        assert_eq!(
+            escaped_html("<a href=\"x\">'&'</a>"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"
+        );
+    }
 }

@@ -15,7 +15,7 @@ use crate::{
     Cell, Summary,
     evidence_limit::Setting,
     palette::{Style, style},
-    tables::percent,
+    tables::{grouped, percent},
 };
 
 /// A figure of two rows, success and time, and one column for each scale mode.
@@ -56,7 +56,7 @@ pub(crate) struct Point {
 }
 
 /// Lines of fewer points say nothing.
-const LEAST_POINTS: usize = 3;
+const LEAST_POINTS: usize = 4;
 
 /// Outlier ratios below this are no limit.
 const HARD: f64 = 0.99;
@@ -93,12 +93,12 @@ pub(crate) fn limit(summary: &Summary, noise: f64) -> Option<LineFigure> {
     let figure = of(
         summary,
         |size| size.points as f64,
-        |points| format!("{points} matches"),
+        |points| format!("{} matches", grouped(points as usize)),
         |size| (size.outlier_ratio >= HARD).then(|| place(size.outlier_ratio)),
         |scale, points| Setting { scale, noise }.highest_ratio(points as usize).map(place),
     )?;
     let (low, high) = figure.range();
-    let marks = [0.99, 0.992, 0.994, 0.995, 0.996, 0.997, 0.998, 0.999, 0.9995, 0.9999];
+    let marks = [0.99, 0.992, 0.995, 0.997, 0.998, 0.999, 0.9995, 0.9999];
     let marks = marks.into_iter().map(|ratio| (place(ratio), percent(ratio)));
     Some(LineFigure {
         title: "Success and time against the share of wrong matches".to_owned(),

@@ -9,7 +9,7 @@ use pcr99_lab::monte_carlo::Session;
 
 use crate::{
     report::{Drawing, Report},
-    tables::{escaped_html, percent, ratios},
+    tables::{escaped_html, grouped, percent, ratios},
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -72,7 +72,7 @@ fn about(report: &Report) -> String {
     let listed = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(", ");
     let points = report.summary().points();
     let rows = [
-        ("matches", listed(&mut points.iter().map(usize::to_string))),
+        ("matches", listed(&mut points.iter().map(|&points| grouped(points)))),
         ("wrong", listed(&mut ratios(report.summary()).into_iter().map(percent))),
         ("runs of each", configuration.runs.to_string()),
         ("methods", listed(&mut configuration.methods.iter().map(|method| method.title().to_owned()))),

@@ -191,7 +191,7 @@ fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) ->
     let rows = names.len();
     let each = 1.0 / rows as f64;
     let mut layout = Layout::new()
-        .x_axis(x_axis.anchor(&axis_name(rows - 1)).show_line(true))
+        .x_axis(x_axis.anchor(axis_name(rows - 1)).show_line(true))
         .paper_background_color(NamedColor::Transparent)
         .plot_background_color(NamedColor::Transparent)
         .hover_mode(HoverMode::Closest)

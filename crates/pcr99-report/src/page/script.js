@@ -17,7 +17,8 @@
           change[name + ".zerolinecolor"] = line;
         }
       }
-      Plotly.relayout(plot, change);
+      // The first were drawn before those beside them took their share of the width.
+      Plotly.relayout(plot, change).then(() => Plotly.Plots.resize(plot));
     }
   }
   dark.addEventListener("change", adapt);
