@@ -263,7 +263,7 @@ pub struct Bench {
 /// What a benchmark starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PresetOption {
-    /// Minutes: 10 runs, seven outlier ratios.
+    /// Minutes: 25 runs, seven outlier ratios.
     Quick,
     /// The paper's protocol: 500 runs, eleven outlier ratios.
     Paper,

@@ -74,7 +74,7 @@ impl BoxFigure {
         let (left, right, panel_height, gap) = (64.0, 16.0, 230.0, 54.0);
         // Wide enough for every box to be seen.
         let slots = self.groups.len() * (self.contenders.len() + 2);
-        let width = (slots as f64 * 8.0).clamp(1000.0, 1700.0);
+        let width = (slots as f64 * 10.0).clamp(1000.0, 1800.0);
         let legend = Legend::of(&self.contenders, width - left - right);
         let top = 44.0 + legend.height() + 26.0;
         let height = top + self.panels.len() as f64 * (panel_height + gap);
