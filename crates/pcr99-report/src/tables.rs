@@ -197,7 +197,7 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
         title: format!("Table II: median speed-up at {at} wrong matches"),
         caption: format!(
             "How many times the time of PCR-99, and of ours, each method takes: the median over problems of the quotient on the same \
-             problem. Below 1 it is faster, which is worth something only where its errors are not large. CPU time, one thread, all methods compiled; the paper's numbers are from MATLAB.{note}"
+             problem. Below 1 the method itself is faster, which is worth something only where its errors are not large. CPU time, one thread, all methods compiled; the paper's numbers are from MATLAB.{note}"
         ),
         columns: [
             "scale",
@@ -205,9 +205,9 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
             "median, ms",
             "95 %, ms",
             "R error > 10°",
-            "PCR-99 is faster by",
-            "paper: PCR-99 is faster by",
-            "ours is faster by",
+            "speed-up of PCR-99",
+            "paper: speed-up of PCR-99",
+            "speed-up of ours",
         ]
         .map(str::to_owned)
         .to_vec(),

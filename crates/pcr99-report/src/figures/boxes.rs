@@ -164,7 +164,7 @@ impl Legend {
         let (mut line, mut x) = (0, 0.0);
         let mut entries = Vec::new();
         for &contender in contenders {
-            let needed = 26.0 + 7.5 * contender.title().chars().count() as f64 + 14.0;
+            let needed = 26.0 + 6.9 * contender.title().chars().count() as f64 + 14.0;
             if x + needed > width {
                 (line, x) = (line + 1, 0.0);
             }
