@@ -1,7 +1,11 @@
 use std::{path::PathBuf, str::FromStr};
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args as ClapArgs, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use clap_complete::Shell;
+use pcr99_lab::Method;
 
 /// Below a command's own options in its help.
 const LAST: usize = 900;
@@ -36,6 +40,8 @@ pub enum Command {
     Simulate(Simulate),
     /// Convert a cloud to another file format, with its normals, colours and intensities.
     Convert(Convert),
+    /// Repeat the paper's evaluation: every method on the same random problems.
+    Bench(Box<Bench>),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -95,13 +101,14 @@ pub struct Solve {
     #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
     pub scale: ScaleOption,
     /// Inlier threshold: how far a right match may be off, in target units; about five standard deviations of the noise
-    /// [default: found from the data; the paper's methods need it].
+    /// [default: found from the data; other methods need it].
     #[arg(long, value_name = "D", value_parser = positive, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
-    /// How to search.
-    #[arg(long, value_enum, default_value_t = MethodOption::Default)]
-    pub method: MethodOption,
-    /// Threads to use [default: all cores]; the paper's methods use one.
+    /// How to search: ours, PCR-99 as published or with random samples, or one of the methods that it is compared with. All but ours
+    /// need --threshold.
+    #[arg(long, value_name = "METHOD", default_value_t = Method::Default, value_parser = method())]
+    pub method: Method,
+    /// Threads to use [default: all cores]; other methods use one.
     #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub threads: Option<u64>,
     /// Memory that tables over pairs of matches may take, in MiB [default: 1024].
@@ -213,26 +220,94 @@ pub struct Convert {
     pub force: bool,
 }
 
-/// How to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MethodOption {
-    /// Pairs judged by their common neighbours: fast, careful, needs no threshold.
-    Default,
-    /// PCR-99 as published; needs --threshold.
-    Paper,
-    /// PCR-99 with random samples, the paper's ablation; needs --threshold.
-    PaperRandom,
+/// `bench`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    override_usage = "\
+pcr99 bench [OPTIONS] --output <DIR>
+       pcr99 bench --from <DIR>",
+    after_help = "\
+The directory gets the records (`records.jsonl`, with `config.json`), the paper's tables (`table1`, `table2`), its figures \
+(`figure2.svg`, `figure3.svg`) and one interactive page (`figures.html`). Every search uses one thread.
+
+Examples:
+  pcr99 bench --output quick
+  pcr99 bench --preset paper --output paper
+  pcr99 bench --preset paper --output paper --resume
+  pcr99 bench --methods default,paper --ratios 0.98,0.99 --runs 50 --output two
+  pcr99 bench --from paper"
+)]
+pub struct Bench {
+    /// Directory for records, tables and figures; new or empty.
+    #[arg(short, long, value_name = "DIR", required_unless_present = "from")]
+    pub output: Option<PathBuf>,
+    /// Draw tables and figures of this directory anew, and run nothing.
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "output", "resume", "preset", "methods", "scale", "ratios", "runs", "points", "noise", "shape", "outlier_center", "seed",
+        "time_limit", "jobs",
+    ])]
+    pub from: Option<PathBuf>,
+    /// Go on with the same options in a directory where another process ended.
+    #[arg(long)]
+    pub resume: bool,
+    /// What to start from; the options below change it.
+    #[arg(long, value_enum, default_value_t = PresetOption::Quick)]
+    pub preset: PresetOption,
+    /// Methods, with commas between [default: all; ours for `limits`].
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub methods: Vec<Method>,
+    /// Whether the methods are told the scale; those that need it take part only where they are [default: both].
+    #[arg(long, value_enum)]
+    pub scale: Option<ScaleModeOption>,
+    /// Shares of wrong matches, below 1, with commas between.
+    #[arg(long, value_name = "RATIOS", value_delimiter = ',', value_parser = number, allow_hyphen_values = true)]
+    pub ratios: Vec<f64>,
+    /// Problems of each kind.
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub runs: Option<u64>,
+    /// Number of matches, or several with commas between [default: 1000].
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = whole::<usize>, allow_hyphen_values = true)]
+    pub points: Vec<usize>,
+    /// Standard deviation of the noise of a target coordinate; the threshold is five times that [default: 0.01].
+    #[arg(long, value_name = "SIGMA", value_parser = number, allow_hyphen_values = true)]
+    pub noise: Option<f64>,
+    /// Shape: bunny, cube, sphere, knot, or a file with points [default: bunny where built in, else knot].
+    #[arg(long, value_name = "SHAPE")]
+    pub shape: Option<String>,
+    /// Where the wrong targets lie: around the true place, or off it [default: centred].
+    #[arg(long, value_name = "CENTER", value_enum)]
+    pub outlier_center: Option<OutlierCenterOption>,
+    /// Seed of all problems [default: 0].
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// Seconds of CPU time that one search may take [default: 100 for `paper`, else 10].
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
+    pub time_limit: Option<f64>,
+    /// Searches side by side; more than one disturbs the times.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
+    pub jobs: usize,
 }
 
-impl MethodOption {
-    /// The name in options and documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Paper => "paper",
-            Self::PaperRandom => "paper-random",
-        }
-    }
+/// What a benchmark starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PresetOption {
+    /// Minutes: 25 runs, seven outlier ratios.
+    Quick,
+    /// The paper's protocol: 500 runs, eleven outlier ratios.
+    Paper,
+    /// How far ours reaches: 100 to a million matches, and 99 to 99.9 % wrong ones.
+    Limits,
+}
+
+/// Whether the methods are told the scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScaleModeOption {
+    /// They are; it is 1.
+    Known,
+    /// They have to find it; it is between 1 and 5.
+    Unknown,
+    /// One after the other.
+    Both,
 }
 
 /// What to print.
@@ -276,6 +351,12 @@ impl FromStr for ScaleOption {
         };
         scale.map(Self).map_err(|error| error.to_string())
     }
+}
+
+/// A method by name.
+fn method() -> impl TypedValueParser<Value = Method> {
+    let names = PossibleValuesParser::new(Method::ALL.map(Method::name));
+    names.try_map(|name| name.parse::<Method>())
 }
 
 fn number(text: &str) -> Result<f64, String> {

@@ -3,25 +3,37 @@
 use std::{io, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
-use pcr99::{Correspondences, paper};
+use pcr99::{Correspondences, Positive, Scale, paper};
 use pcr99_cloud::{Matches, read_indices, read_matches, read_matches_text, read_points};
-use pcr99_lab::{Recipe, Shape};
+use pcr99_lab::{Method, Recipe, Shape};
 
-use crate::args::{MethodOption, Solve};
+use crate::args::Solve;
 
 /// A method with its parameters.
 #[derive(Debug)]
 pub(crate) enum Plan {
     Default(pcr99::Params),
     Paper(paper::Params),
+    /// One of the methods that these are compared with, and its threshold.
+    Baseline(Method, Positive),
 }
 
 impl Plan {
     /// The parameters that `solve` was given.
     pub(crate) fn of(options: &Solve) -> Result<Self> {
         match options.method {
-            MethodOption::Default => default_params(options).map(Self::Default),
-            MethodOption::Paper | MethodOption::PaperRandom => paper_params(options).map(Self::Paper),
+            Method::Default => default_params(options).map(Self::Default),
+            Method::Paper | Method::PaperRandom => paper_params(options).map(Self::Paper),
+            method => {
+                no_paper_params(options)?;
+                let threshold = needed_threshold(options)?;
+                let known = matches!(options.scale.0, Scale::Known(_));
+                ensure!(
+                    known || method.finds_scale(),
+                    "method `{method}` must be told the scale: give a number for --scale, or leave out --method"
+                );
+                Ok(Self::Baseline(method, Positive::new("threshold", threshold).context("--threshold")?))
+            }
         }
     }
 }
@@ -70,8 +82,8 @@ pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspon
     }
 }
 
-/// The parameters of the default method.
-fn default_params(options: &Solve) -> Result<pcr99::Params> {
+/// That no parameter of the published method was given to another.
+fn no_paper_params(options: &Solve) -> Result<()> {
     let paper = &options.paper;
     let given = [
         ("--epsilon", paper.epsilon.is_some()),
@@ -84,6 +96,28 @@ fn default_params(options: &Solve) -> Result<pcr99::Params> {
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         bail!("{option} is a parameter of the paper's methods: leave it out, or add --method paper");
     }
+    Ok(())
+}
+
+/// A threshold and one scale, or none: what methods other than ours take.
+fn needed_threshold(options: &Solve) -> Result<f64> {
+    let method = options.method;
+    if matches!(options.scale.0, Scale::Between(..)) {
+        bail!(
+            "method `{method}` takes no range for --scale: give a number or `unknown`, or leave out --method"
+        );
+    }
+    options.threshold.with_context(|| {
+        format!(
+            "method `{method}` needs --threshold: how far a right match may be off, in target units \
+             (about five standard deviations of the noise)"
+        )
+    })
+}
+
+/// The parameters of the default method.
+fn default_params(options: &Solve) -> Result<pcr99::Params> {
+    no_paper_params(options)?;
     let mut params = pcr99::Params::new().with_seed(options.seed);
     if let Some(threshold) = options.threshold {
         params = params.with_threshold(threshold).context("--threshold")?;
@@ -99,18 +133,7 @@ fn default_params(options: &Solve) -> Result<pcr99::Params> {
 
 /// The parameters of the published method.
 fn paper_params(options: &Solve) -> Result<paper::Params> {
-    let method = options.method.name();
-    if matches!(options.scale.0, pcr99::Scale::Between(..)) {
-        bail!(
-            "method `{method}` takes no range for --scale: give a number or `unknown`, or leave out --method"
-        );
-    }
-    let Some(threshold) = options.threshold else {
-        bail!(
-            "method `{method}` needs --threshold: how far a right match may be off, in target units \
-             (about five standard deviations of the noise)"
-        );
-    };
+    let threshold = needed_threshold(options)?;
     let given = &options.paper;
     let mut params = paper::Params::new(threshold).context("--threshold")?;
     if let Some(epsilon) = given.epsilon {
@@ -136,8 +159,8 @@ fn paper_params(options: &Solve) -> Result<paper::Params> {
         params = params.with_memory_budget(mib.saturating_mul(1 << 20));
     }
     Ok(match options.method {
-        MethodOption::PaperRandom => params.with_sampling(paper::Sampling::random(options.seed)),
-        MethodOption::Default | MethodOption::Paper => params,
+        Method::PaperRandom => params.with_sampling(paper::Sampling::random(options.seed)),
+        _ => params,
     })
 }
 

@@ -10,6 +10,21 @@ use pcr99::stop::StopRequest;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// From now on, Ctrl-C asks to stop; a second one does not wait. Before there is work to stop, it ends the program by itself.
+pub(crate) fn listen() {
+    // Setting it twice fails, and does no harm.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// Whether Ctrl-C was pressed since [`listen`].
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 /// How long a search is left alone before it says that it is at work.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -25,20 +40,14 @@ impl Watch {
     pub(crate) fn start(limit: Option<f64>, quiet: bool) -> Self {
         // Longer than the clock can count is no limit.
         let limit = limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-        // Only now: before there is a search to stop, Ctrl-C ends the program by itself. Setting it twice fails, and does
-        // no harm; a second Ctrl-C does not wait.
-        let _ = ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+        listen();
         let line = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
         Self { start: Instant::now(), limit, line }
     }
 
     /// What the search asks now and then.
     pub(crate) fn check(&self) -> Option<StopRequest> {
-        if INTERRUPTED.load(Ordering::Relaxed) {
+        if interrupted() {
             return Some(StopRequest::Interrupted);
         }
         let elapsed = self.start.elapsed();

@@ -64,6 +64,9 @@ pub mod methods;
 /// How far an estimate is from the truth.
 pub mod metrics;
 
+/// The paper's evaluation: every method on the same random problems, again and again.
+pub mod monte_carlo;
+
 /// From a recipe to a problem with known truth (Sec. VII).
 pub mod problem;
 

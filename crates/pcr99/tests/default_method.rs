@@ -461,7 +461,7 @@ fn the_roll_of_a_rod_is_doubted() {
         let mut random = Random::new(seed);
         let truth = similarity(1.0, &mut random);
         let source: Vec<[f64; 3]> = (0..200)
-            .map(|_| [2.0 * random.uniform(), 0.004 * random.gaussian(), 0.004 * random.gaussian()])
+            .map(|_| [5.0 * random.uniform(), 0.004 * random.gaussian(), 0.004 * random.gaussian()])
             .collect();
         let target: Vec<[f64; 3]> =
             source.iter().map(|&p| truth.apply(p).map(|x| x + 0.01 * random.gaussian())).collect();

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod bench;
 mod convert;
 mod demo;
 mod simulate;
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Solve(options) => solve::run(options, args),
         Command::Simulate(options) => simulate::run(options),
         Command::Convert(options) => convert::run(options, args.quiet),
+        Command::Bench(options) => bench::run(options, args.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "pcr99", &mut script);

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use pcr99::{Error, Scale, Solver, Status, paper};
+use pcr99_lab::Solvers;
 
 use crate::{
     Outcome,
@@ -22,22 +23,25 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     };
     let (pairs, has_weights) = input::matches(options, note)?;
     let method = options.method.name();
-    if has_weights && matches!(plan, Plan::Paper(_)) {
+    if has_weights && !matches!(plan, Plan::Default(_)) {
         note(&format!("note: method `{method}` does not use the weights of the matches"));
     }
     let watch = Watch::start(options.time_limit, args.quiet);
     if args.verbose {
         say(&described(options, &plan, pairs.len()));
     }
+    let (scale, stop) = (options.scale.0, || watch.check());
     let found = match &plan {
         Plan::Default(params) => {
-            Solver::new().solve_until(&pairs, options.scale.0, params, &|| watch.check())
+            Solver::new().solve_until(&pairs, scale, params, &stop).map_err(with_remedy)?
         }
         Plan::Paper(params) => {
-            paper::Solver::new().solve_until(&pairs, options.scale.0, params, &|| watch.check())
+            paper::Solver::new().solve_until(&pairs, scale, params, &stop).map_err(with_remedy)?
+        }
+        Plan::Baseline(method, threshold) => {
+            Solvers::new().solve(*method, &pairs, scale, *threshold, options.seed, &stop)?
         }
     };
-    let found = found.map_err(with_remedy)?;
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
@@ -90,5 +94,8 @@ fn described(options: &Solve, plan: &Plan, matches: usize) -> String {
             params.min_inliers().of(matches),
             params.batch(),
         ),
+        Plan::Baseline(_, threshold) => {
+            format!("{start}, threshold {}, seed {}", threshold.get(), options.seed)
+        }
     }
 }

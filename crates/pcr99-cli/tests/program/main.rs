@@ -5,6 +5,8 @@ mod bad_input;
 
 mod convert;
 
+mod bench;
+
 mod help;
 
 mod options;

@@ -19,6 +19,8 @@ const DEVIATIONS: f64 = 5.0;
 
 /// Clearly more evidence is that much more.
 const CLEARLY_MORE: f64 = 1.03;
+/// Nearly as much evidence is that part of it.
+const NEARLY_AS_MUCH: f64 = 0.98;
 /// How often the threshold is doubled at most.
 const DOUBLINGS: usize = 8;
 
@@ -35,11 +37,13 @@ pub(super) fn settle(
         let (candidate, delta) = &settled;
         let wider = Model { delta: 2.0 * delta, ..*model };
         let Some(found) = refiner.refine(points, candidate.model, &wider, judge) else { break };
-        if found.evidence.log10_nfa > CLEARLY_MORE * candidate.evidence.log10_nfa.min(-1.0) {
-            break;
-        }
-        let Some(next) = adapt(points, found, &wider, 2.0 * wider.delta, refiner, judge) else { break };
-        if next.1 <= *delta {
+        let before = candidate.evidence.log10_nfa.min(-1.0);
+        let clearly_more = found.evidence.log10_nfa <= CLEARLY_MORE * before;
+        let most = 2.0 * wider.delta;
+        let Some(next) = adapt(points, found, &wider, most, refiner, judge) else { break };
+        // Or as much, with residuals that come to an end by themselves.
+        let as_much = next.0.evidence.log10_nfa <= NEARLY_AS_MUCH * before && next.1 < 0.99 * most;
+        if next.1 <= *delta || !(clearly_more || as_much) {
             break;
         }
         settled = next;

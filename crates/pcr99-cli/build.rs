@@ -1,0 +1,40 @@
+//! Tells the program what it was built from, where that is known: benchmarks say so in their header.
+
+use std::{path::Path, process::Command};
+
+fn main() {
+    let manifest = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| ".".to_owned());
+    let git = |arguments: &[&str]| said("git", &[&["-C", &manifest], arguments].concat());
+    // Changes with every commit and checkout; "modified" is about our sources.
+    for name in ["logs/HEAD", "HEAD"] {
+        let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
+        watch(path.as_deref().unwrap_or("build.rs"));
+    }
+    for directory in ["src", "../pcr99/src", "../pcr99-cloud/src", "../pcr99-lab/src", "../pcr99-report/src"]
+    {
+        watch(&format!("{manifest}/{directory}"));
+    }
+    if let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) {
+        let changed = git(&["status", "--porcelain", "--untracked-files=no", "--", ".."]);
+        let modified = if changed.is_none_or(|changed| changed.is_empty()) { "" } else { " (modified)" };
+        println!("cargo::rustc-env=PCR99_COMMIT={commit}{modified}");
+    }
+    let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    if let Some(version) = said(&compiler, &["--version"]) {
+        println!("cargo::rustc-env=PCR99_COMPILER={version}");
+    }
+    let profile = std::env::var("PROFILE").unwrap_or_default();
+    println!("cargo::rustc-env=PCR99_PROFILE={profile}");
+}
+
+/// A file that is not there would mean to run every time.
+fn watch(path: &str) {
+    if Path::new(path).exists() {
+        println!("cargo::rerun-if-changed={path}");
+    }
+}
+
+fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

@@ -1,0 +1,386 @@
+use std::{
+    collections::HashSet,
+    num::NonZero,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use cpu_time::{ProcessTime, ThreadTime};
+use pcr99::{
+    Correspondences, Registration, StopReason, assess,
+    parts::{fit, inward, outward},
+    random::Random,
+    stop::StopRequest,
+};
+
+use super::{Case, Contender, Error, Key, Outcome, Plan, Record, ScaleMode};
+use crate::{Errors, Method, Problem, Solvers};
+
+/// Runs side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Jobs {
+    /// One at a time: times are what they should be.
+    One,
+    /// So many at a time, which disturb each other's times.
+    Several(NonZero<usize>),
+}
+
+impl Jobs {
+    /// How many.
+    pub fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Several(count) => count.get(),
+        }
+    }
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All is done.
+    Finished,
+    /// Asked to stop; the runs under way are lost.
+    Interrupted,
+}
+
+/// Solves everything planned but what `is_done`, and hands each record to `keep`. Asks now and then whether it is `interrupted`.
+///
+/// A search is on one thread. Before its first run each method solves one problem that is not counted, so that nobody pays for
+/// memory and code that are touched for the first time.
+///
+/// # Errors
+/// A problem that cannot be made, or the error of `keep`, which ends it. A method that cannot solve a problem is no error but a record.
+pub fn run(
+    plan: &Plan,
+    is_done: &(dyn Fn(&Key) -> bool + Sync),
+    jobs: Jobs,
+    interrupted: &(dyn Fn() -> bool + Sync),
+    keep: &mut dyn FnMut(Record) -> Result<(), Error>,
+) -> Result<Ended, Error> {
+    let open = |case: Case| {
+        let mut contenders = plan.contenders(&case);
+        contenders.retain(|contender| !is_done(&case.key(*contender)));
+        (!contenders.is_empty()).then_some((case, contenders))
+    };
+    let tasks = plan.cases().filter_map(open);
+    match jobs {
+        Jobs::One => one_by_one(plan, tasks, interrupted, keep),
+        Jobs::Several(count) => side_by_side(plan, tasks, count.get(), interrupted, keep),
+    }
+}
+
+fn one_by_one(
+    plan: &Plan,
+    tasks: impl Iterator<Item = (Case, Vec<Contender>)>,
+    interrupted: &(dyn Fn() -> bool + Sync),
+    keep: &mut dyn FnMut(Record) -> Result<(), Error>,
+) -> Result<Ended, Error> {
+    let mut worker = Worker::new(plan, Clock::Process, interrupted);
+    for (case, contenders) in tasks {
+        let task = Task::new(plan, case)?;
+        for contender in contenders {
+            match worker.solve(&task, contender) {
+                Some(record) => keep(record)?,
+                None => return Ok(Ended::Interrupted),
+            }
+        }
+    }
+    Ok(Ended::Finished)
+}
+
+fn side_by_side(
+    plan: &Plan,
+    tasks: impl Iterator<Item = (Case, Vec<Contender>)> + Send,
+    count: usize,
+    interrupted: &(dyn Fn() -> bool + Sync),
+    keep: &mut dyn FnMut(Record) -> Result<(), Error>,
+) -> Result<Ended, Error> {
+    let tasks = Mutex::new(tasks);
+    // Somebody was interrupted, or nobody wants the records any more.
+    let ended = AtomicBool::new(false);
+    let ask = || ended.load(Ordering::Relaxed) || interrupted();
+    let work = |sender: mpsc::SyncSender<Result<Record, Error>>| {
+        let mut worker = Worker::new(plan, Clock::Thread, &ask);
+        let next = || tasks.lock().ok()?.next();
+        while let Some((case, contenders)) = next() {
+            let task = match Task::new(plan, case) {
+                Ok(task) => task,
+                Err(error) => {
+                    let _ = sender.send(Err(error));
+                    return;
+                }
+            };
+            for contender in contenders {
+                let record = worker.solve(&task, contender);
+                if record.is_none_or(|record| sender.send(Ok(record)).is_err()) {
+                    ended.store(true, Ordering::Relaxed);
+                    return;
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(count);
+        for _ in 0..count {
+            let (sender, work) = (sender.clone(), &work);
+            scope.spawn(move || work(sender));
+        }
+        drop(sender);
+        let kept = receiver.into_iter().try_for_each(|record| keep(record?));
+        if kept.is_err() {
+            ended.store(true, Ordering::Relaxed);
+        }
+        kept
+    })?;
+    Ok(if ended.into_inner() { Ended::Interrupted } else { Ended::Finished })
+}
+
+/// A problem, ready to be solved.
+struct Task {
+    case: Case,
+    problem: Problem,
+    pairs: Correspondences,
+}
+
+impl Task {
+    fn new(plan: &Plan, case: Case) -> Result<Self, Error> {
+        let problem = plan.recipe(&case)?.generate()?;
+        let pairs = Correspondences::new(&problem.source, &problem.target)?;
+        Ok(Self { case, problem, pairs })
+    }
+}
+
+/// Solves one problem after the other.
+struct Worker<'a> {
+    plan: &'a Plan,
+    solvers: Solvers,
+    clock: Clock,
+    interrupted: &'a (dyn Fn() -> bool + Sync),
+    /// Who has solved a problem before, in which scale mode.
+    warm: HashSet<(Method, ScaleMode)>,
+}
+
+/// Whose CPU time counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    /// All of the process, which does nothing else.
+    Process,
+    /// That of the calling thread.
+    Thread,
+}
+
+/// From this number of matches on, our method works on a thread of its own even when it is told to use one.
+const OWN_THREAD: usize = 2048;
+
+/// For a run that does not count.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+impl<'a> Worker<'a> {
+    fn new(plan: &'a Plan, clock: Clock, interrupted: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { plan, solvers: Solvers::new(), clock, interrupted, warm: HashSet::new() }
+    }
+
+    /// `None` when it was interrupted.
+    fn solve(&mut self, task: &Task, contender: Contender) -> Option<Record> {
+        let limit =
+            Duration::try_from_secs_f64(self.plan.configuration().time_limit).unwrap_or(Duration::MAX);
+        if let Contender::Method(method) = contender
+            && self.warm.insert((method, task.case.scale))
+        {
+            let _ = self.found(task, contender, limit.min(WARM_UP));
+        }
+        if (self.interrupted)() {
+            return None;
+        }
+        let wall = Instant::now();
+        let cpu = self.clock_for(task, contender);
+        let found = self.found(task, contender, limit);
+        let cpu = cpu.map(|cpu| cpu());
+        let wall = wall.elapsed();
+        if matches!(&found, Ok(found) if found.stopped_because == StopReason::Interrupted) {
+            return None;
+        }
+        let Case { scale, size, run } = task.case;
+        let blank = Record {
+            method: contender.name().to_owned(),
+            scale,
+            points: size.points,
+            outlier_ratio: size.outlier_ratio,
+            run,
+            seed: task.problem.seed,
+            rotation_deg: None,
+            translation: None,
+            scale_error: None,
+            status: Outcome::Failed,
+            inliers: 0,
+            log10_nfa: None,
+            stopped_because: None,
+            cpu_seconds: cpu.map(|cpu| cpu.as_secs_f64()),
+            wall_seconds: wall.as_secs_f64(),
+            error: None,
+        };
+        Some(match found {
+            Err(error) => Record { error: Some(error.to_string()), ..blank },
+            Ok(found) => {
+                let errors =
+                    found.target_from_source.map(|model| Errors::between(&model, &task.problem.truth));
+                // JSON has no infinities.
+                let finite = |error: Option<f64>| error.filter(|error| error.is_finite());
+                Record {
+                    rotation_deg: errors.map(|errors| errors.rotation_deg),
+                    translation: finite(errors.map(|errors| errors.translation)),
+                    scale_error: finite(errors.map(|errors| errors.scale)),
+                    status: found.status.into(),
+                    inliers: found.inliers.len(),
+                    log10_nfa: found.evidence.map(|evidence| evidence.log10_nfa),
+                    stopped_because: (contender != Contender::TrueInliers)
+                        .then(|| found.stopped_because.as_str().to_owned()),
+                    ..blank
+                }
+            }
+        })
+    }
+
+    /// The CPU time from now on; `None` where it cannot be told from that of others.
+    fn clock_for(&self, task: &Task, contender: Contender) -> Option<Box<dyn Fn() -> Duration>> {
+        match self.clock {
+            Clock::Process => {
+                let start = ProcessTime::now();
+                Some(Box::new(move || start.elapsed()))
+            }
+            Clock::Thread if contender == DEFAULT && task.case.size.points >= OWN_THREAD => None,
+            Clock::Thread => {
+                let start = ThreadTime::now();
+                Some(Box::new(move || start.elapsed()))
+            }
+        }
+    }
+
+    fn found(
+        &mut self,
+        task: &Task,
+        contender: Contender,
+        limit: Duration,
+    ) -> Result<Registration, crate::Error> {
+        let (scale, threshold) = (Plan::scale(&task.case), self.plan.threshold());
+        let Contender::Method(method) = contender else {
+            let inward = inward(&task.pairs, scale, threshold);
+            let right: Vec<u32> = (0_u32..)
+                .zip(&task.problem.is_inlier)
+                .filter_map(|(i, is_inlier)| is_inlier.then_some(i))
+                .collect();
+            let nothing =
+                || Registration::nothing(threshold.get(), StopReason::Exhausted, Default::default());
+            let fitted = fit(inward.points, &right, inward.known_scale);
+            return Ok(fitted.map_or_else(nothing, |model| {
+                assess(&task.pairs, &outward(&task.pairs, &model), threshold)
+            }));
+        };
+        // Unrelated to the streams that the problem was made from.
+        let seed = Random::new(!task.problem.seed).bits();
+        let (start, cpu) = (Instant::now(), self.clock_for(task, contender));
+        // CPU time is what counts, but slow to ask for, and never ahead of the wall clock.
+        let is_late = || start.elapsed() >= limit && cpu.as_ref().is_none_or(|cpu| cpu() >= limit);
+        let stop = || match (self.interrupted)() {
+            true => Some(StopRequest::Interrupted),
+            false => is_late().then_some(StopRequest::TimeLimit),
+        };
+        self.solvers.solve(method, &task.pairs, scale, threshold, seed, &stop)
+    }
+}
+
+const DEFAULT: Contender = Contender::Method(Method::Default);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Shape,
+        monte_carlo::{Configuration, Size},
+    };
+
+    fn plan(sizes: Vec<Size>, time_limit: f64) -> Plan {
+        let methods = vec![Method::Default, Method::PaperRandom, Method::Ransac];
+        let configuration = Configuration { methods, sizes, runs: 3, time_limit, ..Configuration::quick() };
+        Plan::new(configuration, Shape::Knot).unwrap()
+    }
+
+    fn records(plan: &Plan, jobs: Jobs) -> Vec<Record> {
+        let mut records = Vec::new();
+        let ended = run(plan, &|_| false, jobs, &|| false, &mut |record| {
+            records.push(record);
+            Ok(())
+        });
+        assert_eq!(ended.unwrap(), Ended::Finished);
+        records
+    }
+
+    #[test]
+    fn side_by_side_as_one_by_one() {
+        let plan = plan(Size::grid(&[50], &[0.0, 0.6]), 10.0);
+        let bare = |jobs| {
+            let mut records = records(&plan, jobs);
+            for record in &mut records {
+                assert!(record.cpu_seconds.unwrap() >= 0.0 && record.wall_seconds > 0.0);
+                (record.cpu_seconds, record.wall_seconds) = (None, 0.0);
+            }
+            records.sort_by_key(|record| format!("{:?}", record.key()));
+            records
+        };
+        let one = bare(Jobs::One);
+        assert_eq!(one.len(), 3 * 2 * 2 * 4);
+        assert_eq!(one, bare(Jobs::Several(NonZero::new(3).unwrap())));
+    }
+
+    /// Also where there are too few right matches for a fit.
+    #[test]
+    fn the_reference_is_right_and_nothing_is_invented() {
+        for record in records(&plan(Size::grid(&[60], &[0.5]), 10.0), Jobs::One) {
+            assert!(record.rotation_deg.unwrap() < 5.0, "{record:?}");
+            assert_eq!(record.status, Outcome::Registered);
+            assert!(record.log10_nfa.unwrap() < -10.0);
+            assert_eq!(record.stopped_because.is_none(), record.method == "true-inliers");
+        }
+        for record in records(&plan(Size::grid(&[40], &[0.95]), 10.0), Jobs::One) {
+            if record.method == "true-inliers" {
+                assert_eq!((record.status, record.rotation_deg), (Outcome::NoSolution, None));
+                assert_eq!((record.translation, record.scale_error), (None, None));
+            }
+            assert_ne!(record.status, Outcome::Registered, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_limit_is_kept() {
+        let slow = plan(Size::grid(&[400], &[0.99]), 0.02);
+        let slow: Vec<Record> =
+            records(&slow, Jobs::One).into_iter().filter(|record| record.method == "ransac").collect();
+        assert!(!slow.is_empty());
+        for record in slow {
+            assert_eq!(record.stopped_because.as_deref(), Some("time_limit"));
+            assert!((0.02..0.5).contains(&record.cpu_seconds.unwrap()), "{record:?}");
+        }
+    }
+
+    #[test]
+    fn an_interrupt_or_an_error_ends_it() {
+        let plan = plan(Size::grid(&[50], &[0.0, 0.6]), 10.0);
+        for jobs in [Jobs::One, Jobs::Several(NonZero::new(2).unwrap())] {
+            let ended = run(&plan, &|_| false, jobs, &|| true, &mut |_| Ok(()));
+            assert_eq!(ended.unwrap(), Ended::Interrupted);
+            let mut kept = 0;
+            let failed = run(&plan, &|_| false, jobs, &|| false, &mut |_| {
+                kept += 1;
+                if kept == 3 { Err(Error::NoRuns) } else { Ok(()) }
+            });
+            assert!(matches!(failed, Err(Error::NoRuns)));
+            assert_eq!(kept, 3);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+use std::{io, path::PathBuf};
+
+/// Why a report could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is nothing to report on.
+    #[error("there are no records yet: nothing to draw")]
+    NoRecords,
+    /// A file could not be written.
+    #[error("cannot write `{}`", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,164 @@
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use pcr99_lab::monte_carlo::{Header, ScaleMode, Stored};
+use serde_json::{Value, json};
+
+use crate::{
+    Error, Summary,
+    figures::{
+        boxes::BoxFigure,
+        lines::{self, LineFigure},
+    },
+    page,
+    tables::{self, Table},
+};
+
+/// Everything that is made of the records.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub(crate) header: Header,
+    /// Records there are, and records there will be.
+    pub(crate) progress: (u64, u64),
+    summary: Summary,
+    tables: Vec<Table>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+/// A figure with the name of its file.
+#[derive(Debug, Clone)]
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) drawing: Drawing,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone)]
+pub(crate) enum Drawing {
+    Boxes(BoxFigure),
+    Lines(LineFigure),
+}
+
+impl Drawing {
+    fn to_svg(&self) -> String {
+        match self {
+            Self::Boxes(figure) => figure.to_svg(),
+            Self::Lines(figure) => figure.to_svg(),
+        }
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        match self {
+            Self::Boxes(figure) => &figure.title,
+            Self::Lines(figure) => &figure.title,
+        }
+    }
+}
+
+impl Report {
+    /// Of all records that there are; they need not be complete.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn new(stored: &Stored) -> Result<Self, Error> {
+        let Stored { header, records } = stored;
+        if records.is_empty() {
+            return Err(Error::NoRecords);
+        }
+        let summary = Summary::of(records);
+        let noise = header.configuration.noise;
+        let (tables, figures) = if summary.points().len() > 1 {
+            let drawn =
+                [("growth", lines::growth(&summary, noise)), ("limit", lines::limit(&summary, noise))];
+            let figures = drawn.into_iter().filter_map(|(name, figure)| {
+                figure.map(|figure| Figure { name, drawing: Drawing::Lines(figure) })
+            });
+            (vec![tables::reach(&summary, noise)], figures.collect())
+        } else {
+            let figures = [
+                ("figure2", ScaleMode::Unknown, "Figure 2: problems with unknown scale"),
+                ("figure3", ScaleMode::Known, "Figure 3: problems with known scale"),
+            ];
+            let figures = figures.into_iter().filter_map(|(name, scale, title)| {
+                let figure = BoxFigure::of(&summary, scale, title.to_owned())?;
+                Some(Figure { name, drawing: Drawing::Boxes(figure) })
+            });
+            let tables = vec![
+                tables::large_errors(&summary),
+                tables::speedups(&summary, records),
+                tables::times(&summary),
+            ];
+            (tables, figures.collect())
+        };
+        let progress = (records.len() as u64, header.configuration.records());
+        Ok(Self { header: header.clone(), progress, summary, tables, figures })
+    }
+
+    /// The numbers behind tables and figures.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// Writes all documents into a directory, each whole or not at all, and returns their names.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, directory: &Path) -> Result<Vec<PathBuf>, Error> {
+        let mut documents = vec![("summary.json".to_owned(), self.summary_json())];
+        for table in &self.tables {
+            documents.push((format!("{}.md", table.name), table.to_markdown()));
+            documents.push((format!("{}.csv", table.name), table.to_csv()));
+        }
+        for figure in &self.figures {
+            documents.push((format!("{}.svg", figure.name), figure.drawing.to_svg()));
+        }
+        documents.push(("figures.html".to_owned(), page::html(self)));
+        documents
+            .into_iter()
+            .map(|(name, text)| {
+                let path = directory.join(name);
+                match write_whole(directory, &path, &text) {
+                    Ok(()) => Ok(path),
+                    Err(source) => Err(Error::Io { path, source }),
+                }
+            })
+            .collect()
+    }
+
+    fn summary_json(&self) -> String {
+        let header = serde_json::to_value(&self.header).unwrap_or(Value::Null);
+        let cells: Vec<String> = self
+            .summary
+            .cells
+            .iter()
+            .map(|cell| format!("    {}", serde_json::to_value(cell).unwrap_or(Value::Null)))
+            .collect();
+        format!(
+            "{{\n  \"schema\": 1,\n  \"records\": {},\n  \"records_planned\": {},\n  \"header\": {header},\n  \"cells\": [\n{}\n  ]\n}}\n",
+            json!(self.progress.0),
+            json!(self.progress.1),
+            cells.join(",\n")
+        )
+    }
+}
+
+fn write_whole(directory: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".pcr99-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(directory)?;
+    fs::write(file.path(), text)?;
+    file.persist(path)?;
+    Ok(())
+}

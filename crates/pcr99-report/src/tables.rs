@@ -1,0 +1,389 @@
+//! The paper's tables beside its own numbers, and ours, as Markdown, CSV and HTML.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use pcr99_lab::{
+    Method,
+    monte_carlo::{Contender, Record, ScaleMode, Size},
+};
+
+use crate::{Summary, evidence_limit::Setting, published, statistics::median};
+
+/// A table; empty cells have no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Name of its files, without the ending.
+    pub name: &'static str,
+    /// What it is.
+    pub title: String,
+    /// What one has to know to read it.
+    pub caption: String,
+    /// Heads of the columns; the first [`Table::WORDS`] hold words, the others numbers.
+    pub columns: Vec<String>,
+    /// Rows of as many cells.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+impl Table {
+    /// How many columns hold words.
+    pub const WORDS: usize = 2;
+
+    /// With a heading and the caption below.
+    pub fn to_markdown(&self) -> String {
+        let escaped = |text: &str| text.replace('|', "\\|");
+        let line = |cells: &mut dyn Iterator<Item = String>| {
+            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        };
+        let mut text = format!("## {}\n\n", self.title);
+        text += &line(&mut self.columns.iter().map(|column| escaped(column)));
+        let rule = (0..self.columns.len()).map(|column| if column < Self::WORDS { "---" } else { "---:" });
+        text += &line(&mut rule.map(str::to_owned));
+        for row in &self.rows {
+            text += &line(&mut row.iter().map(|cell| cell.as_deref().map_or("–".to_owned(), escaped)));
+        }
+        let _ = write!(text, "\n{}\n", self.caption);
+        text
+    }
+
+    /// Heads and rows only; quoted where needed (RFC 4180, but with plain line ends).
+    pub fn to_csv(&self) -> String {
+        let quoted = |text: &str| {
+            if text.contains([',', '"', '\n', '\r']) {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            } else {
+                text.to_owned()
+            }
+        };
+        let line = |cells: Vec<String>| cells.join(",") + "\n";
+        let mut text = line(self.columns.iter().map(|column| quoted(column)).collect());
+        for row in &self.rows {
+            text += &line(row.iter().map(|cell| cell.as_deref().map_or(String::new(), quoted)).collect());
+        }
+        text
+    }
+
+    /// A figure with caption, for a page.
+    pub(crate) fn to_html(&self) -> String {
+        let cell = |tag: &str, column: usize, text: &str| {
+            let class = if column < Self::WORDS { "" } else { " class=\"number\"" };
+            format!("<{tag}{class}>{}</{tag}>", escaped_html(text))
+        };
+        let head: String =
+            self.columns.iter().enumerate().map(|(column, text)| cell("th", column, text)).collect();
+        let mut rows = String::new();
+        for row in &self.rows {
+            let cells = row.iter().enumerate();
+            let cells: String =
+                cells.map(|(column, text)| cell("td", column, text.as_deref().unwrap_or("–"))).collect();
+            let _ = writeln!(rows, "<tr>{cells}</tr>");
+        }
+        format!(
+            "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
+             </table></div>\n<p class=\"caption\">{}</p>\n</section>\n",
+            self.name,
+            escaped_html(&self.title),
+            escaped_html(&self.caption)
+        )
+    }
+}
+
+/// Text as it must be written in HTML.
+pub(crate) fn escaped_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            other => escaped.push(other),
+        }
+    }
+    // A number and its percent sign stay together.
+    escaped.replace(" %", "&nbsp;%")
+}
+
+fn some(value: impl ToString) -> Option<String> {
+    Some(value.to_string())
+}
+
+/// Table I: large errors, over all outlier ratios.
+pub fn large_errors(summary: &Summary) -> Table {
+    let columns = [
+        "scale",
+        "method",
+        "runs",
+        "R error > 5°",
+        "R error > 10°",
+        "not registered",
+        "registered, but > 10°",
+        "time limit reached",
+        "paper: > 5° of 5500",
+        "paper: > 10° of 5500",
+    ];
+    let mut rows = Vec::new();
+    for scale in ScaleMode::ALL {
+        for contender in summary.contenders(scale) {
+            let own =
+                || summary.cells.iter().filter(|cell| cell.scale == scale && cell.method == contender.name());
+            let sum = |count: &dyn Fn(&crate::Cell) -> usize| some(own().map(count).sum::<usize>());
+            let published = published::large_errors(scale, contender.name());
+            rows.push(vec![
+                some(scale.name()),
+                some(contender.title()),
+                sum(&|cell| cell.runs),
+                sum(&|cell| cell.above_5_deg),
+                sum(&|cell| cell.above_10_deg),
+                sum(&|cell| cell.runs - cell.registered),
+                sum(&|cell| cell.registered_above_10_deg),
+                sum(&|cell| cell.time_limit_reached),
+                published.and_then(|(above_5, _)| some(above_5)),
+                published.and_then(|(_, above_10)| some(above_10)),
+            ]);
+        }
+    }
+    Table {
+        name: "table1",
+        title: "Table I: how often errors are large".to_owned(),
+        caption: format!(
+            "Runs with a rotation error above 5° and above 10°, over the outlier ratios {}. A run without a transform counts as both. \
+             \"Registered\" is the verdict of the evidence, the same for every method. A fit on the true inliers is the reference: no \
+             method does better on average. The paper's numbers are of {} runs, in MATLAB.",
+            listed(&ratios(summary)),
+            published::RUNS
+        ),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+    }
+}
+
+/// Table II: how much faster PCR-99, and ours, are at 99 % outliers, or at the highest ratio that there is.
+pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
+    let sizes = summary.sizes();
+    let at_99 = sizes.iter().find(|size| size.outlier_ratio == published::SPEEDUP_RATIO);
+    let size = at_99.or(sizes.last()).copied().unwrap_or(Size { points: 0, outlier_ratio: 0.0 });
+    let seconds = Times::of(records, size);
+    let mut rows = Vec::new();
+    for scale in ScaleMode::ALL {
+        for contender in summary.contenders(scale) {
+            if contender == Contender::TrueInliers {
+                continue;
+            }
+            let cell = summary.cell(scale, size, contender);
+            let time = cell.and_then(|cell| cell.seconds());
+            let against = |method: Method| {
+                let reference = Contender::Method(method);
+                (contender != reference)
+                    .then(|| seconds.speedup(scale, contender, reference).map(shown_factor))
+                    .flatten()
+            };
+            rows.push(vec![
+                some(scale.name()),
+                some(contender.title()),
+                time.map(|time| milliseconds(time.median)),
+                time.map(|time| milliseconds(time.p95)),
+                cell.map(|cell| format!("{} of {}", cell.above_10_deg, cell.runs)),
+                against(Method::Paper),
+                published::speedup(scale, contender.name()).map(str::to_owned),
+                against(Method::Default),
+            ]);
+        }
+    }
+    let at = percent(size.outlier_ratio);
+    let note = if at_99.is_none() { " There are no runs at 99 %, the ratio of the paper." } else { "" };
+    Table {
+        name: "table2",
+        title: format!("Table II: median speed-up at {at} wrong matches"),
+        caption: format!(
+            "How many times the time of PCR-99, and of ours, each method takes: the median over problems of the quotient on the same \
+             problem. Below 1 the method itself is faster, which is worth something only where its errors are not large. CPU time, one thread, all methods compiled; the paper's numbers are from MATLAB.{note}"
+        ),
+        columns: [
+            "scale",
+            "method",
+            "median, ms",
+            "95 %, ms",
+            "R error > 10°",
+            "speed-up of PCR-99",
+            "paper: speed-up of PCR-99",
+            "speed-up of ours",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows,
+    }
+}
+
+/// Median time of every method at every outlier ratio.
+pub fn times(summary: &Summary) -> Table {
+    let sizes = summary.sizes();
+    let mut columns = vec!["scale".to_owned(), "method".to_owned()];
+    columns.extend(sizes.iter().map(|size| percent(size.outlier_ratio)));
+    let mut rows = Vec::new();
+    for scale in ScaleMode::ALL {
+        for contender in summary.contenders(scale) {
+            if contender == Contender::TrueInliers {
+                continue;
+            }
+            let mut row = vec![some(scale.name()), some(contender.title())];
+            row.extend(sizes.iter().map(|&size| {
+                let time = summary.cell(scale, size, contender).and_then(|cell| cell.seconds());
+                time.map(|time| milliseconds(time.median))
+            }));
+            rows.push(row);
+        }
+    }
+    Table {
+        name: "times",
+        title: "Median time against the share of wrong matches".to_owned(),
+        caption: "CPU milliseconds, one thread.".to_owned(),
+        columns,
+        rows,
+    }
+}
+
+/// How far a method reaches: one row for each number of matches and share of wrong ones.
+pub fn reach(summary: &Summary, noise: f64) -> Table {
+    let columns = [
+        "scale",
+        "method",
+        "matches",
+        "wrong",
+        "right matches",
+        "limit of the evidence",
+        "runs",
+        "solved",
+        "registered, but > 10°",
+        "median, ms",
+        "95 %, ms",
+    ];
+    let row = |cell: &crate::Cell| {
+        let contender = Contender::of_name(&cell.method).filter(|other| *other != Contender::TrueInliers)?;
+        let limit = Setting { scale: cell.scale, noise }.least_inliers(cell.points);
+        let time = cell.seconds();
+        let wrong = (cell.outlier_ratio * cell.points as f64).round() as usize;
+        Some(vec![
+            some(cell.scale.name()),
+            some(contender.title()),
+            some(cell.points),
+            some(percent(cell.outlier_ratio)),
+            some(cell.points - wrong),
+            limit.and_then(some),
+            some(cell.runs),
+            some(cell.solved()),
+            some(cell.registered_above_10_deg),
+            time.map(|time| milliseconds(time.median)),
+            time.map(|time| milliseconds(time.p95)),
+        ])
+    };
+    Table {
+        name: "limits",
+        title: "How far it reaches".to_owned(),
+        caption: "Solved is registered with a rotation error of at most 10°. The limit of the evidence is the least number of right \
+                  matches that can be told from chance. CPU milliseconds, one thread."
+            .to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: summary.cells.iter().filter_map(row).collect(),
+    }
+}
+
+/// Times of all methods on the same problems.
+struct Times<'a>(HashMap<(ScaleMode, &'a str, u64), f64>);
+
+impl<'a> Times<'a> {
+    fn of(records: &'a [Record], size: Size) -> Self {
+        let of_size = records.iter().filter(|record| record.size() == size);
+        Self(of_size.map(|r| ((r.scale, r.method.as_str(), r.run), r.seconds())).collect())
+    }
+
+    /// The median over the problems that both have solved.
+    fn speedup(&self, scale: ScaleMode, slow: Contender, fast: Contender) -> Option<f64> {
+        let own = self.0.iter().filter(|((mode, name, _), _)| *mode == scale && *name == slow.name());
+        let quotient = |(key, seconds): (&(ScaleMode, &str, u64), &f64)| {
+            let other = self.0.get(&(scale, fast.name(), key.2))?;
+            (*other > 0.0).then(|| seconds / other)
+        };
+        median(own.filter_map(quotient))
+    }
+}
+
+/// The different outlier ratios, ascending.
+pub(crate) fn ratios(summary: &Summary) -> Vec<f64> {
+    let mut ratios: Vec<f64> = summary.cells.iter().map(|cell| cell.outlier_ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.dedup();
+    ratios
+}
+
+fn listed(ratios: &[f64]) -> String {
+    ratios.iter().map(|&ratio| percent(ratio)).collect::<Vec<_>>().join(", ")
+}
+
+/// A share in percent, without more digits than it has.
+pub(crate) fn percent(ratio: f64) -> String {
+    let text = format!("{:.6}", 100.0 * ratio);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A number with a space at every thousand, from five digits on.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Seconds in milliseconds, three significant digits.
+fn milliseconds(seconds: f64) -> String {
+    significant(1e3 * seconds, 3)
+}
+
+/// A quotient, two significant digits and more where it is large.
+fn shown_factor(factor: f64) -> String {
+    significant(factor, 2)
+}
+
+/// At least so many significant digits, never an exponent.
+fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let before_point = value.abs().log10().floor() as i32 + 1;
+    format!("{value:.*}", usize::try_from((digits - before_point).clamp(0, 9)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0.0, 0.5, 0.99, 0.9995].map(percent), ["0 %", "50 %", "99 %", "99.95 %"]);
+        assert_eq!(
+            [0.0123456, 0.5, 1.26, 12.6, 126.4].map(shown_factor),
+            ["0.012", "0.50", "1.3", "13", "126"]
+        );
+        assert_eq!([1.234e-6, 0.0999, 2.0].map(milliseconds), ["0.00123", "99.9", "2000"]);
+        assert_eq!(
+            [7, 1000, 10_000, 1_000_000].map(grouped),
+            ["7", "1000", "10\u{202f}000", "1\u{202f}000\u{202f}000"]
+        );
+    }
+
+    #[test]
+    fn text_is_safe_in_html() {
+        assert_eq!(
+            escaped_html("<a href=\"x\">'&'</a>"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"
+        );
+    }
+}
