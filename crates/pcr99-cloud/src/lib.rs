@@ -29,5 +29,53 @@ mod error;
 /// One file per format, and the public readers on top of them.
 pub mod files;
 
+/// Finite points, each once.
+pub mod clean;
+
+/// Cubic cells.
+mod grid;
+
+/// Centroids of voxels, and how large a voxel should be.
+pub mod voxel;
+
+/// A k-d tree.
+pub mod tree;
+
+/// Who is near whom.
+pub mod neighbors;
+
+/// Normals.
+pub mod normals;
+
+/// Which way normals point.
+pub mod orient;
+
+/// Descriptors.
+pub mod fpfh;
+
+/// Nearest descriptors.
+pub mod matching;
+
+/// A cloud made ready.
+pub mod prepare;
+
+/// Poses held against the clouds.
+pub mod verify;
+
+/// Iterated closest points.
+pub mod refine;
+
+/// Two raw clouds → their pose.
+pub mod register;
+
+/// Hot loops.
+mod kernel;
+
+/// Small vectors and matrices.
+mod vector;
+
 pub use error::{FileError, Place, Problem};
 pub use files::{Matches, read_indices, read_matches, read_matches_text, read_points, write_matches};
+pub use prepare::{PreparedCloud, RawCloud};
+pub use refine::Refinement;
+pub use register::{RegisterError, RegisterParams};

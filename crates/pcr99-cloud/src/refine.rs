@@ -1,0 +1,228 @@
+//! Refinement: iterated closest points, to planes or to points, robust, with or without scale.
+//!
+//! Residual of a source point moved to `p`, its nearest target point `q` and the normal `n` there: `n·(p − q)`; for point-to-point the same
+//! along each of the three axes. A small further motion `p + ω × p + t + σ·p` changes it by `(p × n)·ω + n·t + (p·n)·σ`. Each pair has
+//! Tukey's weight `(1 − (d/g)²)²` of its distance `d`: nothing changes suddenly when a pair comes to or leaves the gate `g`, which
+//! narrows as the pose settles.
+
+use pcr99::Similarity;
+use rayon::prelude::*;
+
+use crate::{
+    prepare::Level,
+    vector::{cross, dot, minus, rotate, solve_positive},
+};
+
+/// How the pose is refined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Refinement {
+    /// Distances to the tangent planes of the target: converges fastest on surfaces.
+    #[default]
+    PointToPlane,
+    /// Distances to the points of the target: for clouds that are no surfaces.
+    PointToPoint,
+    /// Not at all: the pose is the one that the matches give.
+    None,
+}
+
+/// Points of one task; fixed, so that sums are formed in the same order on any number of threads.
+const CHUNK: usize = 512;
+/// Pairs whose normals differ by more than this cosine (60°) are not on the same face.
+const SAME_FACE: f64 = 0.5;
+
+/// What is aligned with what.
+#[derive(Debug, Clone, Copy)]
+pub struct Icp<'a> {
+    /// The cloud that moves.
+    pub source: &'a Level,
+    /// The cloud that stays.
+    pub target: &'a Level,
+    /// Planes or points.
+    pub refinement: Refinement,
+    /// Whether the scale is estimated too. Then target points look for source points as well, else a smaller source would always fit
+    /// better.
+    pub with_scale: bool,
+    /// Use about so many points of each.
+    pub points: usize,
+}
+
+/// Normal equations: `N` is 6, or 7 with scale.
+#[derive(Debug, Clone, Copy)]
+struct Equations {
+    matrix: [[f64; 7]; 7],
+    right: [f64; 7],
+    weight: f64,
+    pairs: usize,
+    sum_sq: f64,
+}
+
+impl Equations {
+    const NONE: Self = Self { matrix: [[0.0; 7]; 7], right: [0.0; 7], weight: 0.0, pairs: 0, sum_sq: 0.0 };
+
+    fn add(&mut self, p: [f64; 3], q: [f64; 3], n: [f64; 3], weight: f64) {
+        let turn = cross(p, n);
+        let row = [turn[0], turn[1], turn[2], n[0], n[1], n[2], dot(p, n)];
+        let residual = dot(n, minus(p, q));
+        for i in 0..7 {
+            let weighted = weight * row[i];
+            self.right[i] -= weighted * residual;
+            for j in 0..=i {
+                self.matrix[i][j] += weighted * row[j];
+            }
+        }
+        self.weight += weight;
+        self.sum_sq += weight * residual * residual;
+    }
+
+    fn merge(mut self, other: &Self) -> Self {
+        for i in 0..7 {
+            self.right[i] += other.right[i];
+            for j in 0..=i {
+                self.matrix[i][j] += other.matrix[i][j];
+            }
+        }
+        self.weight += other.weight;
+        self.pairs += other.pairs;
+        self.sum_sq += other.sum_sq;
+        self
+    }
+
+    fn symmetric(mut self) -> Self {
+        for i in 0..7 {
+            for j in 0..i {
+                self.matrix[j][i] = self.matrix[i][j];
+            }
+        }
+        self
+    }
+}
+
+/// A pair of points that belong together under the present pose.
+struct Pair {
+    moved: [f64; 3],
+    fixed: [f64; 3],
+    normal: [f64; 3],
+    distance_sq: f64,
+}
+
+impl Icp<'_> {
+    /// Refines `start` while the gate narrows from `widest` to `narrowest` (lengths in target units), in at most `iterations` steps.
+    /// The last pose that could be computed comes back, at worst `start`.
+    pub fn run(&self, start: Similarity, widest: f64, narrowest: f64, iterations: usize) -> Similarity {
+        let mut pose = start;
+        let mut gate = widest;
+        for _ in 0..iterations {
+            let equations = self.equations(&pose, gate);
+            let Some((next, change)) = self.step(&pose, &equations) else { break };
+            if !next.scale().is_finite() || !(0.5..2.0).contains(&(next.scale() / start.scale())) {
+                break;
+            }
+            pose = next;
+            if gate <= narrowest && change < 1e-4 * narrowest {
+                break;
+            }
+            gate = (0.7 * gate).max(narrowest);
+        }
+        pose
+    }
+
+    /// The pose after one step, and how far it moves a point of the overlap at most, about.
+    fn step(&self, pose: &Similarity, equations: &Equations) -> Option<(Similarity, f64)> {
+        if equations.pairs < 6 {
+            return None;
+        }
+        // In units in which turning and shifting weigh about the same.
+        let lever_sq = (0..3).map(|i| equations.matrix[i][i]).sum::<f64>() / equations.weight;
+        let lever = lever_sq.sqrt().max(f64::MIN_POSITIVE);
+        let unit = [1.0 / lever, 1.0 / lever, 1.0 / lever, 1.0, 1.0, 1.0, 1.0 / lever];
+        let mut matrix = equations.matrix;
+        let mut right = equations.right;
+        for i in 0..7 {
+            right[i] *= unit[i];
+            for j in 0..7 {
+                matrix[i][j] *= unit[i] * unit[j];
+            }
+            // What the pairs do not fix does not move.
+            matrix[i][i] += 1e-6 * equations.weight;
+        }
+        let x = if self.with_scale {
+            solve_positive(&matrix, right)?
+        } else {
+            let rigid: [[f64; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| matrix[i][j]));
+            let x = solve_positive(&rigid, std::array::from_fn(|i| right[i]))?;
+            std::array::from_fn(|i| if i < 6 { x[i] } else { 0.0 })
+        };
+        let change = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let x: [f64; 7] = std::array::from_fn(|i| x[i] * unit[i]);
+        // A quaternion with ω/2 as its vector turns by ω to second order, and is a rotation whatever ω is.
+        let quaternion = [1.0, 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]];
+        let further = Similarity::from_quaternion((1.0 + x[6]).clamp(0.8, 1.25), quaternion, [x[3], x[4], x[5]]);
+        Some((pose.then(&further), change))
+    }
+
+    /// The pairs within `gate`, as normal equations.
+    fn equations(&self, pose: &Similarity, gate: f64) -> Equations {
+        let add = |sum: &mut Equations, pair: Option<Pair>| {
+            let Some(pair) = pair else { return };
+            let share = pair.distance_sq / (gate * gate);
+            let weight = (1.0 - share) * (1.0 - share);
+            sum.pairs += 1;
+            match self.refinement {
+                Refinement::PointToPoint => {
+                    for axis in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
+                        sum.add(pair.moved, pair.fixed, axis, weight);
+                    }
+                }
+                _ => sum.add(pair.moved, pair.fixed, pair.normal, weight),
+            }
+        };
+        let collect = |count: usize, pair: &(dyn Fn(usize) -> Option<Pair> + Sync)| {
+            let stride = count.div_ceil(self.points.max(1)).max(1);
+            let used = count.div_ceil(stride);
+            let tasks: Vec<usize> = (0..used).step_by(CHUNK).collect();
+            let part = |&first: &usize| {
+                let mut sum = Equations::NONE;
+                (first..used.min(first + CHUNK)).for_each(|k| add(&mut sum, pair(k * stride)));
+                sum
+            };
+            let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
+            parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
+        };
+        let mut sum = collect(self.source.points.len(), &|i| self.forward(pose, i, gate));
+        if self.with_scale {
+            let back = pose.inverse();
+            sum = sum.merge(&collect(self.target.points.len(), &|i| self.backward(pose, &back, i, gate)));
+        }
+        sum.symmetric()
+    }
+
+    /// Source point `i` and the target point nearest to it.
+    fn forward(&self, pose: &Similarity, i: usize, gate: f64) -> Option<Pair> {
+        let moved = pose.apply(self.source.points[i]);
+        let near = self.target.tree.nearest(moved, gate)?;
+        let normal = self.target.normals[near.index];
+        let turned = rotate(&pose.rotation(), self.source.normals[i]);
+        self.pair(moved, self.target.points[near.index], normal, turned, near.distance_sq)
+    }
+
+    /// Target point `i` and the source point nearest to it.
+    fn backward(&self, pose: &Similarity, back: &Similarity, i: usize, gate: f64) -> Option<Pair> {
+        let scale = pose.scale();
+        let near = self.source.tree.nearest(back.apply(self.target.points[i]), gate / scale)?;
+        let normal = rotate(&pose.rotation(), self.source.normals[near.index]);
+        let moved = pose.apply(self.source.points[near.index]);
+        self.pair(moved, self.target.points[i], normal, self.target.normals[i], near.distance_sq * scale * scale)
+    }
+
+    fn pair(
+        &self,
+        moved: [f64; 3],
+        fixed: [f64; 3],
+        normal: [f64; 3],
+        other: [f64; 3],
+        distance_sq: f64,
+    ) -> Option<Pair> {
+        let same_face = self.refinement == Refinement::PointToPoint || dot(normal, other).abs() > SAME_FACE;
+        same_face.then_some(Pair { moved, fixed, normal, distance_sq })
+    }
+}
