@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::{Path, PathBuf}};
 use cpu_time::ProcessTime;
 use pcr99::{Similarity, random::Random};
-use pcr99_cloud::{PreparedCloud, RawCloud, read_points, register::trial};
+use pcr99_cloud::{PreparedCloud, RawCloud, RegisterParams, read_points, register};
 
 struct Row { name: String, source: PathBuf, target: PathBuf, voxel: f64 }
 fn rows(data: &Path) -> Vec<Row> {
@@ -17,6 +17,7 @@ fn truth(path: &Path) -> Similarity {
     Similarity::new(s, [r(0), r(1), r(2)], [m[3], m[7], m[11]])
 }
 fn motion(seed: u64, size: f64) -> Similarity {
+    if seed == 0 { return Similarity::new(1.0, [[1.0,0.0,0.0],[0.0,1.0,0.0],[0.0,0.0,1.0]], [0.0;3]); }
     let mut g = Random::new(seed);
     let q = std::array::from_fn(|_| g.gaussian());
     Similarity::from_quaternion(1.0, q, std::array::from_fn(|_| size * g.gaussian()))
@@ -30,36 +31,49 @@ fn errors(found: &Similarity, truth: &Similarity, c: [f64;3]) -> (f64, f64) {
 fn main() {
     let data = PathBuf::from(std::env::var_os("PCR99_DATA").unwrap());
     let args: Vec<String> = std::env::args().collect();
-    let seed: u64 = args.get(1).map_or(1, |s| s.parse().unwrap());
-    let mutual = args.get(2).is_none_or(|s| s == "mutual");
-    let factor: f64 = args.get(3).map_or(1.0, |s| s.parse().unwrap());
+    let seeds: Vec<u64> = args.get(1).map_or(vec![1], |s| s.split(',').map(|x| x.parse().unwrap()).collect());
+    let negative = args.get(2).is_some_and(|s| s == "negative");
     let mut cache: HashMap<PathBuf, Vec<[f64;3]>> = HashMap::new();
-    for row in rows(&data) {
+    let mut list = rows(&data);
+    if negative {
+        // unrelated: source of one scene, target of another, brought to the same size
+        let all = rows(&data);
+        let group = |r: &Row| r.name.split('_').next().unwrap().to_owned();
+        list = Vec::new();
+        for a in &all { for b in &all { if group(a) < group(b) { list.push(Row { name: format!("{} | {}", a.name, b.name), source: a.source.clone(), target: b.target.clone(), voxel: b.voxel }); } } }
+        let mut seen = std::collections::HashSet::new();
+        list.retain(|r| seen.insert((r.source.clone(), r.target.clone())));
+        let every = args.get(3).map_or(5, |s| s.parse().unwrap());
+        list = list.into_iter().enumerate().filter(|(i, _)| i % every == 0).map(|x| x.1).collect();
+    }
+    for seed in seeds {
+    let (mut good, mut cpus) = (0, Vec::new());
+    for row in &list {
         let raw_a = cache.entry(row.source.clone()).or_insert_with(|| read_points(&row.source).unwrap()).clone();
         let raw_b = cache.entry(row.target.clone()).or_insert_with(|| read_points(&row.target).unwrap()).clone();
-        let gt = truth(&data.join("pairs").join(&row.name).join("gt.txt"));
-        let m = motion(seed, 20.0 * row.voxel);
+        let gt = if negative { motion(0, 0.0) } else { truth(&data.join("pairs").join(&row.name).join("gt.txt")) };
+        let mut m = motion(seed, 20.0 * row.voxel);
+        if negative {
+            let ext = |p: &Vec<[f64;3]>| { let p: Vec<[f64;3]> = p.iter().copied().filter(|x| x.iter().all(|y| y.is_finite())).collect(); let c = pcr99_cloud::voxel::middle(&p); pcr99_cloud::voxel::Density::of(&p.iter().map(|x| std::array::from_fn(|k| x[k]-c[k])).collect::<Vec<_>>()).extent() };
+            let s = ext(&raw_b) / ext(&raw_a);
+            m = Similarity::new(s, m.rotation(), m.translation());
+        }
         let moved: Vec<[f64;3]> = raw_a.iter().map(|&p| m.apply(p)).collect();
         let gt = m.inverse().then(&gt);
         let start = ProcessTime::now();
         let a = PreparedCloud::new(RawCloud::new(&moved)).unwrap();
         let b = PreparedCloud::new(RawCloud::new(&raw_b)).unwrap();
         let prep = start.elapsed().as_secs_f64();
-        let auto = pcr99_cloud::voxel::Density::common_voxel(a.density(), b.density());
-        let t = trial(&a, &b, Some(auto * factor), mutual).unwrap();
+        let t = register(&a, &b, &RegisterParams::new()).unwrap();
         let cpu = start.elapsed().as_secs_f64();
-        let (ca, cb) = (a.center(), b.center());
-        let shift = |c: [f64;3]| Similarity::new(1.0, [[1.0,0.0,0.0],[0.0,1.0,0.0],[0.0,0.0,1.0]], c);
-        let inner = shift(ca).then(&gt).then(&shift(cb.map(|x| -x)));
-        let right = t.pairs.iter().filter(|p| { let x = inner.apply(t.source.points[p[0]]); let y = t.target.points[p[1]]; (0..3).map(|k| (x[k]-y[k]).powi(2)).sum::<f64>().sqrt() < 2.0 * t.voxel }).count();
-        println!("{:28} voxel {:.4} ({}) sizes {:?} matches {} right {} cpu {:.3} prep {:.3} {}", row.name, t.voxel, row.voxel, t.sizes, t.pairs.len(), right, cpu, prep,
-            t.seconds.iter().map(|(n, s)| format!("{n} {:.0}", s*1e3)).collect::<Vec<_>>().join(" "));
-        let best = t.contenders.iter().enumerate().max_by(|x, y| x.1.assessment.score().total_cmp(&y.1.assessment.score())).map(|x| x.0);
-        for (k, c) in t.contenders.iter().enumerate() {
-            let (deg, off) = errors(&c.pose, &inner, [0.0; 3]);
-            let ok = deg < 15.0 && off < 6.0 * row.voxel;
-            let s = c.assessment;
-            println!("   {}{} {:7.2}° {:6.2} vox  inl {:4} nfa {:7.1} ov {:.2} {:.2} agree {:.2} res {:.3} score {:.3}", if ok {"OK "} else {"bad"}, if Some(k)==best {"*"} else {" "}, deg, off/t.voxel, c.inliers, c.log10_nfa, s.overlap_source, s.overlap_target, s.agreement, s.residual, s.score());
-        }
+        cpus.push(cpu);
+        let (deg, off) = t.target_from_source.map_or((180.0, 1e9), |p| errors(&p, &gt, a.center()));
+        let ok = !negative && deg < 15.0 && off < 6.0 * row.voxel;
+        good += usize::from(ok && t.is_registered());
+        println!("{} {:12} {:28} {:7.2}° {:6.2} vox {} voxel {:.4} cpu {:.3} prep {:.3} {}", if ok {"OK "} else {"BAD"}, t.status.as_str(), row.name, deg, off / row.voxel, t.reason, t.voxel, cpu, prep,
+            t.seconds.stages.iter().map(|(n, s)| format!("{n} {:.0}", s*1e3)).collect::<Vec<_>>().join(" "));
+    }
+    cpus.sort_by(f64::total_cmp);
+    println!("seed {seed}: {good} of {} right and registered; CPU median {:.3} s, worst {:.3} s", list.len(), cpus[cpus.len()/2], cpus[cpus.len()-1]);
     }
 }

@@ -78,4 +78,4 @@ pub use error::{FileError, Place, Problem};
 pub use files::{Matches, read_indices, read_matches, read_matches_text, read_points, write_matches};
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;
-pub use register::{RegisterError, RegisterParams};
+pub use register::{CloudRegistration, RegisterError, RegisterParams, register, register_until};

@@ -77,10 +77,30 @@ impl MatchPool {
         self.found.extend(pairs);
     }
 
-    /// The pairs, ascending, and how often each was found.
-    pub fn into_counted(mut self) -> (Vec<[usize; 2]>, Vec<f64>) {
+    /// The pairs, ascending, and how often each was found. Of more than `most` different ones, those found most often are kept, and of
+    /// equals some evenly spread over the list.
+    pub fn into_counted(mut self, most: usize) -> (Vec<[usize; 2]>, Vec<f64>) {
         self.found.sort_unstable();
-        self.found.chunk_by(|a, b| a == b).map(|same| (same[0].map(|i| i as usize), same.len() as f64)).unzip()
+        let mut counted: Vec<([u32; 2], usize)> =
+            self.found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect();
+        let mut least = 1;
+        while counted.len() > most {
+            let above = counted.iter().filter(|(_, count)| *count > least).count();
+            if above > most {
+                counted.retain(|(_, count)| *count > least);
+                least += 1;
+                continue;
+            }
+            let (room, ties) = (most - above, counted.len() - above);
+            let mut seen = 0;
+            counted.retain(|(_, count)| {
+                let tie = *count <= least;
+                seen += usize::from(tie);
+                // Of each run of ties the last whose number passes a multiple of ties/room.
+                !tie || seen * room / ties > (seen - 1) * room / ties
+            });
+        }
+        counted.into_iter().map(|(pair, count)| (pair.map(|i| i as usize), count as f64)).unzip()
     }
 }
 
@@ -121,9 +141,13 @@ mod tests {
         let mut pool = MatchPool::default();
         pool.extend(found.mutual());
         pool.extend(found.one_way());
-        let (pairs, counts) = pool.into_counted();
+        let (pairs, counts) = pool.clone().into_counted(usize::MAX);
         assert_eq!(pairs.len(), 50);
         assert!(counts.iter().all(|&count| count == 3.0));
+        pool.extend([[7, 7]]);
+        let (few, _) = pool.into_counted(20);
+        assert_eq!(few.len(), 20, "the pair found once gives way");
+        assert!(!few.contains(&[7, 7]));
     }
 
     #[test]

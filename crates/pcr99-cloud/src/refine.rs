@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::{
     prepare::Level,
-    vector::{cross, dot, minus, rotate, solve_positive},
+    vector::{cross, dot, minus, rotate, solve_positive, symmetric_eigen},
 };
 
 /// How the pose is refined.
@@ -44,6 +44,15 @@ pub struct Icp<'a> {
     pub with_scale: bool,
     /// Use about so many points of each.
     pub points: usize,
+}
+
+/// What the pairs say of a final pose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinalFit {
+    /// Root mean square residual, in target units; `None` without pairs.
+    pub rmse: Option<f64>,
+    /// The inverse of the covariance of `(ω, t)` or `(ω, t, σ)`, as if residuals were independent.
+    pub information: Vec<Vec<f64>>,
 }
 
 /// Normal equations: `N` is 6, or 7 with scale.
@@ -160,10 +169,48 @@ impl Icp<'_> {
         Some((pose.then(&further), change))
     }
 
+    /// What the pairs within `gate` say of the final pose, in the frame of the target as it was given: `frame` brings there from the
+    /// coordinates of the level.
+    pub fn final_fit(&self, pose: &Similarity, gate: f64, frame: &Similarity) -> FinalFit {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let to_points = self.refinement == Refinement::PointToPoint;
+        let sum = self.sum_pairs(pose, gate, &|sum, pair| {
+            let (moved, fixed) = (frame.apply(pair.moved), frame.apply(pair.fixed));
+            let turned = [rotate(&frame.rotation(), pair.normal)];
+            for &normal in if to_points { &axes[..] } else { &turned[..] } {
+                sum.add(moved, fixed, normal, 1.0);
+            }
+            sum.pairs += 1;
+        });
+        let rows = if self.with_scale { 7 } else { 6 };
+        if sum.pairs == 0 {
+            return FinalFit { rmse: None, information: vec![vec![0.0; rows]; rows] };
+        }
+        // Residuals of an exact copy are rounding errors; they do not make the pose infinitely certain.
+        let finest = 1e-6 * gate * frame.scale();
+        let variance = (sum.sum_sq / sum.weight).max(finest * finest);
+        let information = (0..rows).map(|i| (0..rows).map(|j| sum.matrix[i][j] / variance).collect()).collect();
+        FinalFit { rmse: Some((sum.sum_sq / sum.pairs as f64).sqrt()), information }
+    }
+
+    /// How firmly the pairs within `gate` hold the pose.
+    pub fn rigidity(&self, pose: &Similarity, gate: f64) -> f64 {
+        let equations = self.equations(pose, gate);
+        if equations.pairs < 6 {
+            return 0.0;
+        }
+        let lever_sq = (0..3).map(|i| equations.matrix[i][i]).sum::<f64>() / equations.weight;
+        let lever = lever_sq.sqrt().max(f64::MIN_POSITIVE);
+        let unit = [1.0 / lever, 1.0 / lever, 1.0 / lever, 1.0, 1.0, 1.0];
+        let rigid: [[f64; 6]; 6] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| equations.matrix[i][j] * unit[i] * unit[j] / equations.weight)
+        });
+        symmetric_eigen(&rigid).0[0]
+    }
+
     /// The pairs within `gate`, as normal equations.
     fn equations(&self, pose: &Similarity, gate: f64) -> Equations {
-        let add = |sum: &mut Equations, pair: Option<Pair>| {
-            let Some(pair) = pair else { return };
+        self.sum_pairs(pose, gate, &|sum, pair| {
             let share = pair.distance_sq / (gate * gate);
             let weight = (1.0 - share) * (1.0 - share);
             sum.pairs += 1;
@@ -175,14 +222,22 @@ impl Icp<'_> {
                 }
                 _ => sum.add(pair.moved, pair.fixed, pair.normal, weight),
             }
-        };
+        })
+    }
+
+    /// Sums `add` over the pairs within `gate`, in fixed parts.
+    fn sum_pairs(&self, pose: &Similarity, gate: f64, add: &(dyn Fn(&mut Equations, &Pair) + Sync)) -> Equations {
         let collect = |count: usize, pair: &(dyn Fn(usize) -> Option<Pair> + Sync)| {
             let stride = count.div_ceil(self.points.max(1)).max(1);
             let used = count.div_ceil(stride);
             let tasks: Vec<usize> = (0..used).step_by(CHUNK).collect();
             let part = |&first: &usize| {
                 let mut sum = Equations::NONE;
-                (first..used.min(first + CHUNK)).for_each(|k| add(&mut sum, pair(k * stride)));
+                for k in first..used.min(first + CHUNK) {
+                    if let Some(pair) = pair(k * stride) {
+                        add(&mut sum, &pair);
+                    }
+                }
                 sum
             };
             let parts: Vec<Equations> = tasks.par_iter().map(part).collect();

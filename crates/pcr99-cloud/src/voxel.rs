@@ -146,6 +146,17 @@ impl Density {
         density
     }
 
+    /// The same cloud in units in which its lengths are `scale` times as large.
+    #[must_use]
+    pub fn scaled(&self, scale: f64) -> Self {
+        Self {
+            sample: self.sample.iter().map(|p| p.map(|x| scale * x)).collect(),
+            points: self.points,
+            extent: scale * self.extent,
+            voxel: scale * self.voxel,
+        }
+    }
+
     /// Edge of a cube around the middle that holds nine tenths of the points.
     pub fn extent(&self) -> f64 {
         self.extent

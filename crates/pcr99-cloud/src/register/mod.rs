@@ -1,108 +1,323 @@
-//! Two raw clouds → their pose.
+//! Two raw clouds → their pose, and how far it can be trusted.
+//!
+//! | step | where |
+//! |---|---|
+//! | finite points, each once; centred | [`crate::clean`], [`PreparedCloud`] |
+//! | how large a voxel should be; centroids | [`crate::voxel`] |
+//! | normals, and which way they point | [`crate::normals`], [`crate::orient`] |
+//! | descriptors | [`crate::fpfh`] |
+//! | nearest descriptors, pooled | [`crate::matching`] |
+//! | poses that the matches support | [`pcr99::solve`] |
+//! | each pose held against the clouds | [`crate::verify`] |
+//! | the best refined on denser points | [`crate::refine`] |
+//! | whether it can be trusted | `judge` |
+//!
+//! The pair is worked on in an order of its own, the cloud with fewer points moving, so that exchanging source and target gives the
+//! inverse.
 
+mod clock;
 mod error;
+mod judge;
+mod outcome;
 mod params;
+mod scales;
+mod search;
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::cmp::Ordering;
 
-use pcr99::{Correspondences, Params, Registration, Scale, Similarity};
+use pcr99::{
+    Scale, Similarity, Status,
+    stop::{self, StopRequest},
+};
+use rayon::ThreadPoolBuilder;
 
 pub use error::RegisterError;
+pub use outcome::{CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, Reason};
 pub use params::RegisterParams;
 
+use self::{
+    clock::Clock,
+    judge::{Case, Judgement},
+    search::{Attempt, Contender, Effort, Levels, Pair},
+};
 use crate::{
-    fpfh::{Descriptor, turned},
-    matching::{MatchPool, NearestBothWays},
     orient::Orientation,
-    prepare::{Features, Level, PreparedCloud},
-    refine::Icp,
-    verify::Assessment,
+    prepare::PreparedCloud,
+    refine::{FinalFit, Icp, Refinement},
     voxel::Density,
 };
 
-/// A pose held against the clouds.
-#[derive(Debug, Clone)]
-pub struct Contender {
-    /// pose
-    pub pose: Similarity,
-    /// inliers
-    pub inliers: usize,
-    /// nfa
-    pub log10_nfa: f64,
-    /// after icp
-    pub assessment: Assessment,
+/// Asked now and then during a registration; `Some` ends it.
+pub type SharedStopCheck<'a> = &'a (dyn Fn() -> Option<StopRequest> + Sync);
+
+/// Registers two clouds: finds the pose that puts `source` onto `target`.
+///
+/// # Errors
+/// At present none beyond what was checked when the clouds and parameters were made.
+pub fn register(
+    source: &PreparedCloud,
+    target: &PreparedCloud,
+    params: &RegisterParams,
+) -> Result<CloudRegistration, RegisterError> {
+    register_until(source, target, params, &stop::never)
 }
 
-/// experimental
-#[derive(Debug)]
-pub struct Trial {
-    /// voxel
-    pub voxel: f64,
-    /// sizes
-    pub sizes: [usize; 2],
-    /// matches
-    pub pairs: Vec<[usize; 2]>,
-    /// source
-    pub source: Arc<Level>,
-    /// target
-    pub target: Arc<Level>,
-    /// reg
-    pub found: Option<Registration>,
-    /// contenders
-    pub contenders: Vec<Contender>,
-    /// seconds
-    pub seconds: Vec<(&'static str, f64)>,
+/// Registers two clouds, asking `stop` now and then whether to end with the best found so far.
+///
+/// # Errors
+/// As [`register`].
+pub fn register_until(
+    source: &PreparedCloud,
+    target: &PreparedCloud,
+    params: &RegisterParams,
+    stop: SharedStopCheck<'_>,
+) -> Result<CloudRegistration, RegisterError> {
+    let work = || Task::new(source, target, params, stop).run();
+    if params.threads() == 0 {
+        return work();
+    }
+    match ThreadPoolBuilder::new().num_threads(params.threads()).build() {
+        Ok(pool) => pool.install(work),
+        // Where no threads can be had, the shared ones do.
+        Err(_) => work(),
+    }
 }
 
-fn pool(source: &Features, target: &Features, mutual: bool) -> MatchPool {
-    let mut pool = MatchPool::default();
-    let flipped: Vec<Descriptor> = source.fpfh.signed.iter().map(turned).collect();
-    for (a, b) in [
-        (&source.fpfh.signed, &target.fpfh.signed),
-        (&flipped, &target.fpfh.signed),
-        (&source.fpfh.unsigned, &target.fpfh.unsigned),
-    ] {
-        let near = NearestBothWays::between(a, b);
-        let indices = |[i, j]: [u32; 2]| [source.fpfh.points[i as usize], target.fpfh.points[j as usize]];
-        if mutual {
-            pool.extend(near.mutual().map(indices));
+/// Points of the dense level that the last refinement uses.
+const FINE_POINTS: usize = 6000;
+/// The dense level has voxels of this share of the others.
+const FINE: f64 = 0.5;
+
+/// One registration at work.
+struct Task<'a> {
+    pair: Pair<'a>,
+    /// Whether the moving cloud is the target.
+    swapped: bool,
+    /// Of fixed over moving units.
+    scale: Scale,
+    params: &'a RegisterParams,
+    stop: SharedStopCheck<'a>,
+    clock: Clock,
+}
+
+/// What a task has come to.
+struct Found {
+    levels: Levels,
+    /// Best first.
+    known: Vec<Contender>,
+    attempt: Option<Attempt>,
+    pose: Option<(Similarity, Judgement)>,
+}
+
+impl<'a> Task<'a> {
+    fn new(
+        source: &'a PreparedCloud,
+        target: &'a PreparedCloud,
+        params: &'a RegisterParams,
+        stop: SharedStopCheck<'a>,
+    ) -> Self {
+        let swapped = order(source, target) == Ordering::Greater;
+        let (moving, fixed) = if swapped { (target, source) } else { (source, target) };
+        let way = [Orientation::Given, Orientation::Viewpoint]
+            .into_iter()
+            .find(|&way| moving.can_be_oriented(way) && fixed.can_be_oriented(way));
+        let orientation = way.unwrap_or(Orientation::Consistent);
+        let scale = if swapped { inverse_scale(params.scale()) } else { params.scale() };
+        Self { pair: Pair { moving, fixed, orientation }, swapped, scale, params, stop, clock: Clock::start() }
+    }
+
+    fn run(mut self) -> Result<CloudRegistration, RegisterError> {
+        let found = match (self.params.initial(), self.scale) {
+            (Some(initial), _) => self.from_initial(&initial.clone()),
+            (None, Scale::Known(scale)) => self.search(scale.get(), self.scale)?,
+            (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
+        };
+        Ok(self.outcome(found))
+    }
+
+    /// The clouds with the voxels that suit them when one unit of the moving cloud is `scale` of the fixed one.
+    fn levels(&mut self, scale: f64) -> Levels {
+        let fixed_voxel = match self.params.voxel() {
+            Some(voxel) if self.swapped => voxel.get() * scale,
+            Some(voxel) => voxel.get(),
+            None => {
+                Density::common_voxel(&self.pair.moving.density().scaled(scale), self.pair.fixed.density())
+            }
+        };
+        self.clock.lap("voxel");
+        let levels = self.pair.levels(fixed_voxel / scale, fixed_voxel);
+        self.clock.lap("normals");
+        levels
+    }
+
+    /// Searches with a scale that is known at least about; `range` says what is known of it.
+    fn search(&mut self, scale: f64, range: Scale) -> Result<Found, RegisterError> {
+        let with_scale = !matches!(range, Scale::Known(_));
+        let levels = self.levels(scale);
+        let mut found = Found { levels, known: Vec::new(), attempt: None, pose: None };
+        for effort in [Effort::Mutual, Effort::All] {
+            let attempt =
+                self.pair.attempt(&found.levels, range, effort, self.params, self.stop, &mut self.clock)?;
+            if let Some(attempt) = attempt {
+                found.known.extend(attempt.contenders(&found.levels, with_scale, self.params.refinement()));
+                found.attempt = Some(attempt);
+            }
+            if found.known.is_empty() {
+                found.known.push(found.levels.guess(scale, with_scale));
+            }
+            found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
+            self.clock.lap("verify");
+            let judged = self.refine_and_judge(&found, with_scale);
+            let done = judged.1.status == Status::Registered;
+            found.pose = Some(judged);
+            if done || (self.stop)().is_some() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Starts from the caller's pose.
+    fn from_initial(&mut self, initial: &Similarity) -> Found {
+        let [from, to] = if self.swapped {
+            [self.pair.fixed.center(), self.pair.moving.center()]
         } else {
-            pool.extend(near.one_way().map(indices));
+            [self.pair.moving.center(), self.pair.fixed.center()]
+        };
+        let inner = shift(from).then(initial).then(&shift(to.map(|x| -x)));
+        let start = if self.swapped { inner.inverse() } else { inner };
+        let with_scale = !matches!(self.scale, Scale::Known(_));
+        let levels = self.levels(start.scale());
+        let pose = match self.params.refinement() {
+            Refinement::None => start,
+            given => levels.settle(start, with_scale, given),
+        };
+        let assessment = levels.assess(&pose);
+        let known = vec![Contender { start, pose, inliers: 0, log10_nfa: 0.0, assessment }];
+        let mut found = Found { levels, known, attempt: None, pose: None };
+        self.clock.lap("verify");
+        found.pose = Some(self.refine_and_judge(&found, with_scale));
+        found
+    }
+
+    /// Refines the best on denser points, and judges it.
+    fn refine_and_judge(&mut self, found: &Found, with_scale: bool) -> (Similarity, Judgement) {
+        let best = &found.known[0];
+        let pose = match self.params.refinement() {
+            Refinement::None => best.start,
+            _ => {
+                let (dense, voxel) = self.dense(&found.levels, best.pose.scale());
+                self.fine(&dense, with_scale).run(best.pose, voxel, FINE * voxel, 20)
+            }
+        };
+        self.clock.lap("refine");
+        let case = Case {
+            levels: &found.levels,
+            moving: self.pair.moving,
+            fixed: self.pair.fixed,
+            pose,
+            known: &found.known,
+            is_given: self.params.initial().is_some(),
+            with_scale,
+        };
+        let judgement = case.judge();
+        self.clock.lap("verify");
+        (pose, judgement)
+    }
+
+    /// The clouds sampled more densely, and the voxel of the others in fixed units.
+    fn dense(&self, levels: &Levels, scale: f64) -> (Levels, f64) {
+        let voxel = levels.voxel(scale);
+        (self.pair.levels(FINE * levels.moving.voxel, FINE * levels.fixed.voxel), voxel)
+    }
+
+    fn fine<'l>(&self, dense: &'l Levels, with_scale: bool) -> Icp<'l> {
+        Icp {
+            source: &dense.moving,
+            target: &dense.fixed,
+            refinement: self.params.refinement(),
+            with_scale,
+            points: FINE_POINTS,
         }
     }
-    pool
+
+    /// From the coordinates of the fixed cloud's centre to those of the target as it was given.
+    fn target_frame(&self, pose: &Similarity) -> Similarity {
+        if self.swapped {
+            pose.inverse().then(&shift(self.pair.moving.center()))
+        } else {
+            shift(self.pair.fixed.center())
+        }
+    }
+
+    /// A pose of the moving on the fixed cloud as one of the source on the target.
+    fn outward(&self, pose: &Similarity) -> Similarity {
+        let from_moving = shift(self.pair.moving.center().map(|x| -x));
+        let full = from_moving.then(pose).then(&shift(self.pair.fixed.center()));
+        if self.swapped { full.inverse() } else { full }
+    }
+
+    fn outcome(self, found: Found) -> CloudRegistration {
+        let seen = |assessment: crate::verify::Assessment| {
+            if self.swapped { assessment.inverse() } else { assessment }
+        };
+        let candidate = |c: &Contender| PoseCandidate {
+            target_from_source: self.outward(&c.pose),
+            inlier_count: c.inliers,
+            log10_nfa: c.log10_nfa,
+            assessment: seen(c.assessment),
+        };
+        let summaries = [(self.pair.moving, &found.levels.moving), (self.pair.fixed, &found.levels.fixed)]
+            .map(|(cloud, level)| CloudSummary::of(cloud, level.points.len()));
+        let [source, target] = if self.swapped { [summaries[1], summaries[0]] } else { summaries };
+        let fit: Option<FinalFit> = found.pose.map(|(pose, _)| {
+            let (dense, voxel) = self.dense(&found.levels, pose.scale());
+            let with_scale = !matches!(self.scale, Scale::Known(_));
+            self.fine(&dense, with_scale).final_fit(&pose, voxel, &self.target_frame(&pose))
+        });
+        let unit = if self.swapped { found.pose.map_or(1.0, |(pose, _)| 1.0 / pose.scale()) } else { 1.0 };
+        let matches = match (&found.attempt, &found.pose) {
+            (Some(attempt), Some((pose, _))) => Some(attempt.summary(&found.levels, pose, &found.known[0], unit)),
+            _ => None,
+        };
+        let judgement = found.pose.map_or(Judgement::nothing(), |(_, judgement)| judgement);
+        CloudRegistration {
+            status: judgement.status,
+            reason: judgement.reason,
+            target_from_source: found.pose.map(|(pose, _)| self.outward(&pose)),
+            assessment: found.pose.map(|_| seen(judgement.assessment)),
+            rmse: fit.as_ref().and_then(|fit| fit.rmse),
+            information: fit.map(|fit| fit.information),
+            matches,
+            candidates: found.known.iter().map(candidate).collect(),
+            voxel: unit * found.levels.voxel(found.pose.map_or(1.0, |(pose, _)| pose.scale())),
+            orientation: self.pair.orientation,
+            source,
+            target,
+            seconds: self.clock.stop(),
+        }
+    }
 }
 
-/// experimental
-pub fn trial(source: &PreparedCloud, target: &PreparedCloud, voxel: Option<f64>, mutual: bool) -> Result<Trial, RegisterError> {
-    let mut seconds = Vec::new();
-    let mut clock = Instant::now();
-    let mut lap = |name: &'static str, seconds: &mut Vec<(&'static str, f64)>| {
-        seconds.push((name, clock.elapsed().as_secs_f64()));
-        clock = Instant::now();
+/// Which cloud moves: the one with fewer points; of equally many the one whose coordinates come first.
+fn order(source: &PreparedCloud, target: &PreparedCloud) -> Ordering {
+    let (a, b) = (source.points(), target.points());
+    a.len().cmp(&b.len()).then_with(|| {
+        let mut compared = a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| x.total_cmp(y));
+        compared.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    })
+}
+
+/// What is known of `1/s`.
+fn inverse_scale(scale: Scale) -> Scale {
+    let inverse = match scale {
+        Scale::Unknown => Ok(Scale::Unknown),
+        Scale::Known(s) => Scale::known(1.0 / s.get()),
+        Scale::Between(low, high) => Scale::between(1.0 / high.get(), 1.0 / low.get()),
     };
-    let voxel = voxel.unwrap_or_else(|| Density::common_voxel(source.density(), target.density()));
-    lap("voxel", &mut seconds);
-    let (a, b) = (source.level(voxel), target.level(voxel));
-    lap("level", &mut seconds);
-    let (fa, fb) = (source.features(voxel, Orientation::Consistent), target.features(voxel, Orientation::Consistent));
-    lap("features", &mut seconds);
-    let (pairs, counts) = pool(&fa, &fb, mutual).into_counted();
-    lap("matching", &mut seconds);
-    let matches = Correspondences::from_indices(&a.points, &b.points, &pairs)?.with_weights(&counts)?;
-    let found = pcr99::solve(&matches, Scale::one(), &Params::new().with_threshold(1.5 * voxel)?.with_candidates(8)?)?;
-    lap("solve", &mut seconds);
-    let contenders = found
-        .candidates
-        .iter()
-        .map(|c| {
-            let icp = Icp { source: &a, target: &b, refinement: crate::Refinement::PointToPlane, with_scale: false, points: 1000 };
-            let pose = icp.run(c.target_from_source, 3.0 * voxel, 1.5 * voxel, 12);
-            let assessment = Assessment::of(&a, &b, &pose, voxel);
-            Contender { pose, inliers: c.inlier_count, log10_nfa: c.log10_nfa, assessment }
-        })
-        .collect();
-    lap("verify", &mut seconds);
-    Ok(Trial { voxel, sizes: [a.points.len(), b.points.len()], pairs, source: a, target: b, found: Some(found), contenders, seconds })
+    inverse.unwrap_or(scale)
+}
+
+fn shift(by: [f64; 3]) -> Similarity {
+    Similarity::new(1.0, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], by)
 }
