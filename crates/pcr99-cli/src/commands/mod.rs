@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod demo;
+mod register;
 mod simulate;
 mod solve;
 
@@ -17,6 +18,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     match &args.command {
         Command::Demo(options) => demo::run(options, args.quiet),
         Command::Solve(options) => solve::run(options, args),
+        Command::Register(options) => register::run(options, args),
         Command::Simulate(options) => simulate::run(options),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -63,9 +63,10 @@ pub(super) struct Case<'a> {
 
 impl Judgement {
     /// There is no pose to judge.
-    pub(super) fn nothing() -> Self {
+    pub(super) fn nothing(was_stopped: bool) -> Self {
+        let reason = if was_stopped { Reason::Stopped } else { Reason::NoPose };
         let assessment = Assessment { overlap_source: 0.0, overlap_target: 0.0, agreement: 0.0, residual: 0.0 };
-        Self { status: Status::NoSolution, reason: Reason::NoPose, assessment }
+        Self { status: Status::NoSolution, reason, assessment }
     }
 }
 

@@ -97,6 +97,7 @@ struct Task<'a> {
     scale: Scale,
     params: &'a RegisterParams,
     stop: SharedStopCheck<'a>,
+    stopped: Option<StopRequest>,
     clock: Clock,
 }
 
@@ -123,16 +124,23 @@ impl<'a> Task<'a> {
             .find(|&way| moving.can_be_oriented(way) && fixed.can_be_oriented(way));
         let orientation = way.unwrap_or(Orientation::Consistent);
         let scale = if swapped { inverse_scale(params.scale()) } else { params.scale() };
-        Self { pair: Pair { moving, fixed, orientation }, swapped, scale, params, stop, clock: Clock::start() }
+        let pair = Pair { moving, fixed, orientation };
+        Self { pair, swapped, scale, params, stop, stopped: None, clock: Clock::start() }
     }
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
         let found = match (self.params.initial(), self.scale) {
-            (Some(initial), _) => self.from_initial(&initial.clone()),
+            (Some(initial), _) => self.from_initial(initial),
             (None, Scale::Known(scale)) => self.search(scale.get(), self.scale)?,
             (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
         };
         Ok(self.outcome(found))
+    }
+
+    /// Whether the caller wants an end; remembers why.
+    fn is_stopped(&mut self) -> bool {
+        self.stopped = self.stopped.or_else(|| (self.stop)());
+        self.stopped.is_some()
     }
 
     /// The clouds with the voxels that suit them when one unit of the moving cloud is `scale` of the fixed one.
@@ -156,6 +164,9 @@ impl<'a> Task<'a> {
         let levels = self.levels(scale);
         let mut found = Found { levels, known: Vec::new(), attempt: None, pose: None };
         for effort in [Effort::Mutual, Effort::All] {
+            if self.is_stopped() {
+                break;
+            }
             let attempt =
                 self.pair.attempt(&found.levels, range, effort, self.params, self.stop, &mut self.clock)?;
             if let Some(attempt) = attempt {
@@ -170,7 +181,7 @@ impl<'a> Task<'a> {
             let judged = self.refine_and_judge(&found, with_scale);
             let done = judged.1.status == Status::Registered;
             found.pose = Some(judged);
-            if done || (self.stop)().is_some() {
+            if done {
                 break;
             }
         }
@@ -280,7 +291,8 @@ impl<'a> Task<'a> {
             (Some(attempt), Some((pose, _))) => Some(attempt.summary(&found.levels, pose, &found.known[0], unit)),
             _ => None,
         };
-        let judgement = found.pose.map_or(Judgement::nothing(), |(_, judgement)| judgement);
+        let nothing = Judgement::nothing(self.stopped.is_some());
+        let judgement = found.pose.map_or(nothing, |(_, judgement)| judgement);
         CloudRegistration {
             status: judgement.status,
             reason: judgement.reason,
@@ -292,6 +304,7 @@ impl<'a> Task<'a> {
             candidates: found.known.iter().map(candidate).collect(),
             voxel: unit * found.levels.voxel(found.pose.map_or(1.0, |(pose, _)| pose.scale())),
             orientation: self.pair.orientation,
+            stopped: self.stopped,
             source,
             target,
             seconds: self.clock.stop(),

@@ -1,6 +1,6 @@
 //! What comes back from a registration.
 
-use pcr99::{Counters, Evidence, Seconds, Similarity, Status, StopReason};
+use pcr99::{Counters, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
 
 use crate::{orient::Orientation, prepare::PreparedCloud, verify::Assessment};
 
@@ -154,6 +154,8 @@ pub struct CloudRegistration {
     pub voxel: f64,
     /// How normals were oriented.
     pub orientation: Orientation,
+    /// Why the caller ended it, if it did.
+    pub stopped: Option<StopRequest>,
     /// The source.
     pub source: CloudSummary,
     /// The target.

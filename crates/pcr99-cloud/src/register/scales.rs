@@ -39,6 +39,9 @@ impl Task<'_> {
             let low = (ratio / REACH).max(bounds[0]);
             let high = (ratio * REACH).min(bounds[1]);
             let Ok(range) = Scale::between(low, high) else { continue };
+            if self.is_stopped() {
+                break;
+            }
             let levels = self.pair.levels(moving, fixed);
             self.clock.lap("normals");
             let attempt =
@@ -55,7 +58,7 @@ impl Task<'_> {
                     && best.assessment.residual < CLEAR_RESIDUAL
                     && best.assessment.agreement > CLEAR_AGREEMENT
             });
-            if clear || (self.stop)().is_some() {
+            if clear {
                 break;
             }
         }
