@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::{
     fpfh::Descriptor,
-    kernel::nearest::{Best, Block, LANES, blocks, nearest_both_ways},
+    kernel::nearest::{Block, Columns, FAR, LANES, Query, blocks, nearest_both_ways, query},
 };
 
 /// Tasks that the queries are dealt to. More than there are cores mostly, few enough that what each keeps for all targets stays small.
@@ -20,35 +20,38 @@ pub struct NearestBothWays {
 }
 
 impl NearestBothWays {
-    /// Between all of `source` and all of `target`; of equals the first. Both are empty when one is.
+    /// Between all of `source` and all of `target`; of equals the first. Both are empty when one is. Descriptors are compared in units
+    /// of 1/64.
     pub fn between(source: &[Descriptor], target: &[Descriptor]) -> Self {
         if source.is_empty() || target.is_empty() {
             return Self { to_target: Vec::new(), to_source: Vec::new() };
         }
-        let packed: Vec<Block> = blocks(target);
+        let queries: Vec<Query> = source.iter().map(query).collect();
+        let packed: Vec<Block> = blocks(&target.iter().map(query).collect::<Vec<_>>());
         let per_task = source.len().div_ceil(TASKS);
-        let search = |(task, queries): (usize, &[Descriptor])| {
-            let mut rows = vec![Best::NONE; queries.len()];
-            let mut columns = vec![[f32::INFINITY; LANES]; packed.len()];
-            let mut indices = vec![[u32::MAX; LANES]; packed.len()];
-            let first = (task * per_task) as u32;
-            nearest_both_ways(queries, first, &packed, &mut rows, &mut columns, &mut indices);
-            (rows, columns, indices)
+        let search = |(task, queries): (usize, &[Query])| {
+            let mut nearest = vec![u32::MAX; queries.len()];
+            let mut columns = Columns::new(packed.len());
+            let first = (task * per_task) as i32;
+            nearest_both_ways(queries, first, &packed, target.len(), &mut nearest, &mut columns);
+            (nearest, columns)
         };
-        let parts: Vec<_> = source.par_chunks(per_task).enumerate().map(search).collect();
-        let to_target = parts.iter().flat_map(|part| part.0.iter().map(|best| best.index)).collect();
+        let parts: Vec<(Vec<u32>, Columns)> = queries.par_chunks(per_task).enumerate().map(search).collect();
         let nearest_source = |k: usize| {
             let (block, lane) = (k / LANES, k % LANES);
-            let mut best = Best::NONE;
-            for (_, columns, indices) in &parts {
+            let (mut distance, mut index) = (FAR, -1);
+            for (_, columns) in &parts {
                 // Earlier tasks have the lower indices: of equals the first stays.
-                if columns[block][lane] < best.distance_sq {
-                    best = Best { distance_sq: columns[block][lane], index: indices[block][lane] };
+                if columns.distances[block][lane] < distance {
+                    (distance, index) = (columns.distances[block][lane], columns.indices[block][lane]);
                 }
             }
-            best.index
+            index as u32
         };
-        Self { to_target, to_source: (0..target.len()).map(nearest_source).collect() }
+        Self {
+            to_target: parts.iter().flat_map(|part| part.0.iter().copied()).collect(),
+            to_source: (0..target.len()).map(nearest_source).collect(),
+        }
     }
 
     /// Pairs that are each other's nearest, in the order of the source.

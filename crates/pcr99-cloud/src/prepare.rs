@@ -1,6 +1,6 @@
 //! A cloud made ready: cleaned, centred, and with its descriptors kept for each voxel size that was asked for.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::{
     clean::Cleaned,
@@ -185,7 +185,7 @@ impl PreparedCloud {
 
     fn describe(&self, level: &Level, orientation: Orientation) -> Features {
         let neighbors = Neighbors::within(&level.tree, &level.points, FEATURE_RADIUS * level.voxel);
-        let mut normals = level.normals.clone();
+        let mut normals = level.normals().to_vec();
         match (orientation, self.viewpoint) {
             (Orientation::Given, _) => orient::along(&level.guides, &mut normals),
             (Orientation::Viewpoint, Some(viewpoint)) => orient::towards(viewpoint, &level.points, &mut normals),
@@ -203,28 +203,31 @@ pub struct Level {
     pub voxel: f64,
     /// The centroids, relative to the centre of the cloud, neighbours mostly near each other in the list.
     pub points: Vec<[f64; 3]>,
-    /// Their normals, of either sign; zero where there is none.
-    pub normals: Vec<[f64; 3]>,
     /// The tree of the points.
     pub tree: KdTree,
+    /// Made when first needed.
+    normals: OnceLock<Vec<[f64; 3]>>,
     /// The sums of the normals given with the cloud in each voxel; empty without.
     guides: Vec<[f64; 3]>,
 }
 
 impl Level {
-    /// Samples `points` and finds normals.
+    /// Samples `points`.
     pub fn of(points: &[[f64; 3]], given_normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
         let sample = VoxelSample::with_normals(points, given_normals, voxel);
         let order = KdTree::new(&sample.points);
         let points: Vec<[f64; 3]> = order.order().iter().map(|&i| sample.points[i as usize]).collect();
         let tree = KdTree::new(&points);
-        let radius = NORMAL_RADIUS * voxel;
-        let normals = normals::estimate(&points, &tree, radius);
         let guides = match given_normals {
             Some(_) => order.order().iter().map(|&i| sample.normals[i as usize]).collect(),
             None => Vec::new(),
         };
-        Self { voxel, points, normals, tree, guides }
+        Self { voxel, points, tree, normals: OnceLock::new(), guides }
+    }
+
+    /// The normals of the points, of either sign; zero where there is none.
+    pub fn normals(&self) -> &[[f64; 3]] {
+        self.normals.get_or_init(|| normals::estimate(&self.points, &self.tree, NORMAL_RADIUS * self.voxel))
     }
 }
 

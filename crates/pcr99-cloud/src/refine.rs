@@ -27,6 +27,8 @@ pub enum Refinement {
 
 /// Points of one task; fixed, so that sums are formed in the same order on any number of threads.
 const CHUNK: usize = 512;
+/// A step that moves nothing by more than this share of the gate is the last.
+const SETTLED: f64 = 1e-3;
 /// Pairs whose normals differ by more than this cosine (60°) are not on the same face.
 const SAME_FACE: f64 = 0.5;
 
@@ -42,6 +44,9 @@ pub struct Icp<'a> {
     /// Whether the scale is estimated too. Then target points look for source points as well, else a smaller source would always fit
     /// better.
     pub with_scale: bool,
+    /// Whether points pair only when their normals are within 60° of each other. A coarse pose needs it; near the end it costs more
+    /// than it gives, since the source needs normals for it.
+    pub faces: bool,
     /// Use about so many points of each.
     pub points: usize,
 }
@@ -127,7 +132,7 @@ impl Icp<'_> {
                 break;
             }
             pose = next;
-            if gate <= narrowest && change < 1e-4 * narrowest {
+            if gate <= narrowest && change < SETTLED * narrowest {
                 break;
             }
             gate = (0.7 * gate).max(narrowest);
@@ -255,29 +260,34 @@ impl Icp<'_> {
     fn forward(&self, pose: &Similarity, i: usize, gate: f64) -> Option<Pair> {
         let moved = pose.apply(self.source.points[i]);
         let near = self.target.tree.nearest(moved, gate)?;
-        let normal = self.target.normals[near.index];
-        let turned = rotate(&pose.rotation(), self.source.normals[i]);
-        self.pair(moved, self.target.points[near.index], normal, turned, near.distance_sq)
+        let normal = || self.target.normals()[near.index];
+        let other = || rotate(&pose.rotation(), self.source.normals()[i]);
+        self.pair(moved, self.target.points[near.index], near.distance_sq, normal, other)
     }
 
     /// Target point `i` and the source point nearest to it.
     fn backward(&self, pose: &Similarity, back: &Similarity, i: usize, gate: f64) -> Option<Pair> {
         let scale = pose.scale();
         let near = self.source.tree.nearest(back.apply(self.target.points[i]), gate / scale)?;
-        let normal = rotate(&pose.rotation(), self.source.normals[near.index]);
+        let normal = || rotate(&pose.rotation(), self.source.normals()[near.index]);
+        let other = || self.target.normals()[i];
         let moved = pose.apply(self.source.points[near.index]);
-        self.pair(moved, self.target.points[i], normal, self.target.normals[i], near.distance_sq * scale * scale)
+        self.pair(moved, self.target.points[i], near.distance_sq * scale * scale, normal, other)
     }
 
     fn pair(
         &self,
         moved: [f64; 3],
         fixed: [f64; 3],
-        normal: [f64; 3],
-        other: [f64; 3],
         distance_sq: f64,
+        normal: impl Fn() -> [f64; 3],
+        other: impl Fn() -> [f64; 3],
     ) -> Option<Pair> {
-        let same_face = self.refinement == Refinement::PointToPoint || dot(normal, other).abs() > SAME_FACE;
-        same_face.then_some(Pair { moved, fixed, normal, distance_sq })
+        if self.refinement == Refinement::PointToPoint {
+            return Some(Pair { moved, fixed, normal: [0.0; 3], distance_sq });
+        }
+        let normal = normal();
+        let same_face = !self.faces || dot(normal, other()).abs() > SAME_FACE;
+        (same_face && normal != [0.0; 3]).then_some(Pair { moved, fixed, normal, distance_sq })
     }
 }

@@ -129,9 +129,9 @@ impl Tally {
         let look = |i: usize| {
             let moved = pose.apply(from.points[i]);
             let near = to.tree.nearest(moved, reach)?;
-            let normal = to.normals[near.index];
+            let normal = to.normals()[near.index];
             let off = dot(normal, minus(moved, to.points[near.index])).abs();
-            let agrees = dot(rotate(&pose.rotation(), from.normals[i]), normal).abs() >= AGREE;
+            let agrees = dot(rotate(&pose.rotation(), from.normals()[i]), normal).abs() >= AGREE;
             Some((off, agrees))
         };
         let picked: Vec<usize> = (0..from.points.len()).step_by(stride).collect();

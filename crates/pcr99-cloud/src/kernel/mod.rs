@@ -1,9 +1,8 @@
 //! Hot loops only: plain slices in, results into the caller's buffers, each with a plain twin in its tests that it equals to the bit.
 //!
-//! Loops are written once and compiled twice, for the baseline of the platform and for AVX2, chosen when it runs. Both do the same
+//! Loops are written once and compiled twice, for the baseline of the platform and for AVX2, chosen when it runs; one that no compiler
+//! vectorises well is written twice. Both do the same
 //! operations in the same order without fused multiply-add, so results do not depend on the CPU. This is the only place with `unsafe`.
-
-pub(crate) mod nearest;
 
 /// Defines `$name` as `$lanes` compiled for AVX2 where the CPU has it, else as it is.
 macro_rules! compiled_twice {
@@ -25,4 +24,6 @@ macro_rules! compiled_twice {
         }
     };
 }
-pub(crate) use compiled_twice;
+
+pub(crate) mod nearest;
+pub(crate) mod pair_features;

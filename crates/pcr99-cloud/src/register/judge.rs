@@ -33,7 +33,7 @@ const LEAST_FIT_MARGIN: f64 = 1.15;
 /// No more of one cloud may be in the space that the other's sensor saw through.
 const MOST_IN_FREE_SPACE: f64 = 0.15;
 /// Clouds of which one is so many times as large as the other are hardly in the same unit.
-const EXTREME_RATIO: f64 = 20.0;
+const EXTREME_RATIO: f64 = 10.0;
 /// Decoys that are brought into place.
 const SETTLED_DECOYS: usize = 3;
 /// Points of each cloud that all decoys are held against.
@@ -74,24 +74,28 @@ impl Case<'_> {
     /// The verdict.
     pub(super) fn judge(&self) -> Judgement {
         let assessment = self.levels.assess(&self.pose);
-        let reason = self.doubt(&assessment);
+        let reason = match self.doubt(&assessment) {
+            Reason::Consistent => Reason::Consistent,
+            _ if self.extent_ratio() > EXTREME_RATIO => Reason::Extents { ratio: self.extent_ratio() },
+            doubt => doubt,
+        };
         let status = if reason == Reason::Consistent { Status::Registered } else { Status::NotReliable };
         Judgement { status, reason, assessment }
+    }
+
+    /// How many times as large one cloud is as the other.
+    fn extent_ratio(&self) -> f64 {
+        let extents = [self.pose.scale() * self.moving.density().extent(), self.fixed.density().extent()];
+        (extents[0] / extents[1]).max(extents[1] / extents[0])
     }
 
     /// The first doubt, or none.
     fn doubt(&self, assessment: &Assessment) -> Reason {
         let best = &self.known[0];
-        let scale = self.pose.scale();
-        let extents = [scale * self.moving.density().extent(), self.fixed.density().extent()];
-        let ratio = (extents[0] / extents[1]).max(extents[1] / extents[0]);
         let overlap = assessment.overlap_source.max(assessment.overlap_target);
         let Assessment { agreement, residual, .. } = *assessment;
         let unfit = residual > WORST_RESIDUAL || agreement < LEAST_AGREEMENT;
         let chance = !self.is_given && best.log10_nfa > SIGNIFICANT;
-        if ratio > EXTREME_RATIO && (unfit || chance) {
-            return Reason::Extents { ratio };
-        }
         if self.levels.rigidity(&self.pose) < LEAST_RIGIDITY {
             return Reason::Slides;
         }

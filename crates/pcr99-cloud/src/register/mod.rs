@@ -84,7 +84,7 @@ pub fn register_until(
 }
 
 /// Points of the dense level that the last refinement uses.
-const FINE_POINTS: usize = 6000;
+const FINE_POINTS: usize = 5000;
 /// The dense level has voxels of this share of the others.
 const FINE: f64 = 0.5;
 
@@ -152,8 +152,10 @@ impl<'a> Task<'a> {
                 Density::common_voxel(&self.pair.moving.density().scaled(scale), self.pair.fixed.density())
             }
         };
-        self.clock.lap("voxel");
+        self.clock.lap("voxel size");
         let levels = self.pair.levels(fixed_voxel / scale, fixed_voxel);
+        self.clock.lap("voxels");
+        rayon::join(|| levels.moving.normals().len(), || levels.fixed.normals().len());
         self.clock.lap("normals");
         levels
     }
@@ -248,6 +250,7 @@ impl<'a> Task<'a> {
             target: &dense.fixed,
             refinement: self.params.refinement(),
             with_scale,
+            faces: false,
             points: FINE_POINTS,
         }
     }

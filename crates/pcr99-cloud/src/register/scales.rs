@@ -43,7 +43,7 @@ impl Task<'_> {
                 break;
             }
             let levels = self.pair.levels(moving, fixed);
-            self.clock.lap("normals");
+            self.clock.lap("voxels");
             let attempt =
                 self.pair.attempt(&levels, range, Effort::Mutual, self.params, self.stop, &mut self.clock)?;
             let new = attempt.map(|a| a.contenders(&levels, true, self.params.refinement())).unwrap_or_default();

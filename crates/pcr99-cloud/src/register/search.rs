@@ -47,6 +47,10 @@ impl Levels {
         self.fixed.voxel.max(scale * self.moving.voxel)
     }
 
+    fn icp(&self, refinement: Refinement, with_scale: bool, points: usize) -> Icp<'_> {
+        Icp { source: &self.moving, target: &self.fixed, refinement, with_scale, faces: true, points }
+    }
+
     /// Brings `start` into place.
     pub(super) fn settle(&self, start: Similarity, with_scale: bool, refinement: Refinement) -> Similarity {
         let refinement = match refinement {
@@ -54,13 +58,13 @@ impl Levels {
             given => given,
         };
         let voxel = self.voxel(start.scale());
-        let icp = Icp { source: &self.moving, target: &self.fixed, refinement, with_scale, points: COARSE_POINTS };
+        let icp = self.icp(refinement, with_scale, COARSE_POINTS);
         icp.run(start, 3.0 * voxel, THRESHOLD * voxel, 15)
     }
 
     /// How firmly the overlap holds the pose: least eigenvalue of the mean of `row·rowᵀ`, lengths in units in which turning and shifting weigh the same.
     pub(super) fn rigidity(&self, pose: &Similarity) -> f64 {
-        let icp = Icp { source: &self.moving, target: &self.fixed, refinement: Refinement::PointToPlane, with_scale: false, points: 2 * COARSE_POINTS };
+        let icp = self.icp(Refinement::PointToPlane, false, 2 * COARSE_POINTS);
         icp.rigidity(pose, THRESHOLD * self.voxel(pose.scale()))
     }
 
