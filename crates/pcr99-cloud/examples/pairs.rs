@@ -1,79 +1,167 @@
-//! experiment
-#![allow(clippy::print_stdout, clippy::print_stderr)]
-use std::{collections::HashMap, path::{Path, PathBuf}};
-use cpu_time::ProcessTime;
-use pcr99::{Similarity, random::Random};
-use pcr99_cloud::{PreparedCloud, RawCloud, RegisterParams, read_points, register};
+//! The table of real pairs: `PCR99_DATA=… cargo run --release -p pcr99-cloud --example pairs -- [MODE] [SEEDS] [FILTER]`.
+//!
+//! MODE is one of
+//! * `moved` (default): each source moved at random, nothing given but the points; seed 0 does not move it;
+//! * `swapped`: source and target exchanged; the table has the difference from the inverse;
+//! * `scaled`: each source also scaled by 0.2 to 5, and the scale unknown;
+//! * `unrelated`: a source of one scene, brought to the size of a target of another; none of them may be registered.
+//!
+//! SEEDS is a list such as `1,2,3`; FILTER is a part of the pairs' names.
 
-struct Row { name: String, source: PathBuf, target: PathBuf, voxel: f64 }
-fn rows(data: &Path) -> Vec<Row> {
-    let text = std::fs::read_to_string(data.join("pairs.csv")).expect("pairs.csv");
-    text.lines().skip(1).map(|l| { let f: Vec<&str> = l.split(',').collect(); Row { name: f[0].into(), source: data.join(f[1]), target: data.join(f[2]), voxel: f[3].parse().unwrap() } }).collect()
+#![allow(clippy::print_stdout, reason = "a table for whoever runs it")]
+#![allow(unreachable_pub, reason = "shared with the tests")]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::{collections::HashMap, path::PathBuf};
+
+use common::{Row, errors, motion, moved, rows};
+use cpu_time::ProcessTime;
+use pcr99::{Scale, Similarity};
+use pcr99_cloud::{CloudRegistration, PreparedCloud, RawCloud, RegisterParams, read_points, register, voxel};
+
+type Points = Vec<[f64; 3]>;
+
+/// Files that were read.
+#[derive(Default)]
+struct Files(HashMap<PathBuf, Points>);
+
+impl Files {
+    fn read(&mut self, path: &PathBuf) -> Points {
+        self.0.entry(path.clone()).or_insert_with(|| read_points(path).expect("a cloud")).clone()
+    }
 }
-fn truth(path: &Path) -> Similarity {
-    let m: Vec<f64> = std::fs::read_to_string(path).unwrap().split_whitespace().map(|x| x.parse().unwrap()).collect();
-    let s = (m[0]*m[0]+m[1]*m[1]+m[2]*m[2]).sqrt();
-    let r = |k: usize| [m[4*k]/s, m[4*k+1]/s, m[4*k+2]/s];
-    Similarity::new(s, [r(0), r(1), r(2)], [m[3], m[7], m[11]])
-}
-fn motion(seed: u64, size: f64) -> Similarity {
-    if seed == 0 { return Similarity::new(1.0, [[1.0,0.0,0.0],[0.0,1.0,0.0],[0.0,0.0,1.0]], [0.0;3]); }
-    let mut g = Random::new(seed);
-    let q = std::array::from_fn(|_| g.gaussian());
-    Similarity::from_quaternion(1.0, q, std::array::from_fn(|_| size * g.gaussian()))
-}
-fn errors(found: &Similarity, truth: &Similarity, c: [f64;3]) -> (f64, f64) {
-    let (r, t) = (found.rotation(), truth.rotation());
-    let trace: f64 = (0..3).map(|i| (0..3).map(|k| r[i][k]*t[i][k]).sum::<f64>()).sum();
-    let (p, q) = (found.apply(c), truth.apply(c));
-    (((trace-1.0)/2.0).clamp(-1.0,1.0).acos().to_degrees(), (0..3).map(|k| (p[k]-q[k]).powi(2)).sum::<f64>().sqrt())
-}
+
 fn main() {
-    let data = PathBuf::from(std::env::var_os("PCR99_DATA").unwrap());
-    let args: Vec<String> = std::env::args().collect();
-    let seeds: Vec<u64> = args.get(1).map_or(vec![1], |s| s.split(',').map(|x| x.parse().unwrap()).collect());
-    let negative = args.get(2).is_some_and(|s| s == "negative");
-    let mut cache: HashMap<PathBuf, Vec<[f64;3]>> = HashMap::new();
-    let mut list = rows(&data);
-    if negative {
-        // unrelated: source of one scene, target of another, brought to the same size
-        let all = rows(&data);
-        let group = |r: &Row| r.name.split('_').next().unwrap().to_owned();
-        list = Vec::new();
-        for a in &all { for b in &all { if group(a) < group(b) { list.push(Row { name: format!("{} | {}", a.name, b.name), source: a.source.clone(), target: b.target.clone(), voxel: b.voxel }); } } }
-        let mut seen = std::collections::HashSet::new();
-        list.retain(|r| seen.insert((r.source.clone(), r.target.clone())));
-        let every = args.get(3).map_or(5, |s| s.parse().unwrap());
-        list = list.into_iter().enumerate().filter(|(i, _)| i % every == 0).map(|x| x.1).collect();
-    }
+    let data = PathBuf::from(std::env::var_os("PCR99_DATA").expect("PCR99_DATA names the directory of the data"));
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mode = args.first().map_or("moved", String::as_str);
+    let seeds: Vec<u64> =
+        args.get(1).map_or("1", String::as_str).split(',').map(|seed| seed.parse().expect("a seed")).collect();
+    let filter = args.get(2).cloned().unwrap_or_default();
+    let mut list = if mode == "unrelated" { unrelated(&rows(&data)) } else { rows(&data) };
+    list.retain(|row| row.name.contains(&filter));
+    let mut files = Files::default();
     for seed in seeds {
-    let (mut good, mut cpus) = (0, Vec::new());
-    for row in &list {
-        let raw_a = cache.entry(row.source.clone()).or_insert_with(|| read_points(&row.source).unwrap()).clone();
-        let raw_b = cache.entry(row.target.clone()).or_insert_with(|| read_points(&row.target).unwrap()).clone();
-        let gt = if negative { motion(0, 0.0) } else { truth(&data.join("pairs").join(&row.name).join("gt.txt")) };
-        let mut m = motion(seed, 20.0 * row.voxel);
-        if negative {
-            let ext = |p: &Vec<[f64;3]>| { let p: Vec<[f64;3]> = p.iter().copied().filter(|x| x.iter().all(|y| y.is_finite())).collect(); let c = pcr99_cloud::voxel::middle(&p); pcr99_cloud::voxel::Density::of(&p.iter().map(|x| std::array::from_fn(|k| x[k]-c[k])).collect::<Vec<_>>()).extent() };
-            let s = ext(&raw_b) / ext(&raw_a);
-            m = Similarity::new(s, m.rotation(), m.translation());
+        let mut table = Table::default();
+        for row in &list {
+            let (source, target) = (files.read(&row.source), files.read(&row.target));
+            table.add(row, run(mode, seed, row, &source, &target));
         }
-        let moved: Vec<[f64;3]> = raw_a.iter().map(|&p| m.apply(p)).collect();
-        let gt = m.inverse().then(&gt);
-        let start = ProcessTime::now();
-        let a = PreparedCloud::new(RawCloud::new(&moved)).unwrap();
-        let b = PreparedCloud::new(RawCloud::new(&raw_b)).unwrap();
-        let prep = start.elapsed().as_secs_f64();
-        let t = register(&a, &b, &RegisterParams::new()).unwrap();
-        let cpu = start.elapsed().as_secs_f64();
-        cpus.push(cpu);
-        let (deg, off) = t.target_from_source.map_or((180.0, 1e9), |p| errors(&p, &gt, a.center()));
-        let ok = !negative && deg < 15.0 && off < 6.0 * row.voxel;
-        good += usize::from(ok && t.is_registered());
-        println!("{} {:12} {:28} {:7.2}° {:6.2} vox {} voxel {:.4} cpu {:.3} prep {:.3} {}", if ok {"OK "} else {"BAD"}, t.status.as_str(), row.name, deg, off / row.voxel, t.reason, t.voxel, cpu, prep,
-            t.seconds.stages.iter().map(|(n, s)| format!("{n} {:.0}", s*1e3)).collect::<Vec<_>>().join(" "));
+        table.summary(seed);
     }
-    cpus.sort_by(f64::total_cmp);
-    println!("seed {seed}: {good} of {} right and registered; CPU median {:.3} s, worst {:.3} s", list.len(), cpus[cpus.len()/2], cpus[cpus.len()-1]);
+}
+
+/// Every source with targets of other scenes, one in seven of all such pairs.
+fn unrelated(all: &[Row]) -> Vec<Row> {
+    let scene = |row: &Row| row.name.chars().take_while(char::is_ascii_alphanumeric).take(6).collect::<String>();
+    let mut list = Vec::new();
+    for a in all {
+        for b in all.iter().filter(|b| scene(a) != scene(b)) {
+            let name = format!("{} | {}", a.name, b.name);
+            let (source, target) = (a.source.clone(), b.target.clone());
+            list.push(Row { name, source, target, voxel: b.voxel, truth: motion(0, 0.0) });
+        }
+    }
+    list.into_iter().step_by(7).collect()
+}
+
+struct Run {
+    found: CloudRegistration,
+    degrees: f64,
+    /// In voxels of the pair's row.
+    apart: f64,
+    scale: f64,
+    is_right: bool,
+    cpu: f64,
+}
+
+fn run(mode: &str, seed: u64, row: &Row, source: &Points, target: &Points) -> Run {
+    let mut change = motion(seed, 20.0 * row.voxel);
+    let mut params = RegisterParams::new();
+    let mut factor = 1.0;
+    if mode == "scaled" {
+        // From 0.2 to 5, evenly in the logarithm, another for each pair and seed.
+        let spread = (row.name.bytes().map(u64::from).sum::<u64>() * 7 + seed * 13) % 17;
+        factor = 0.2 * 25_f64.powf(spread as f64 / 16.0);
+        params = params.with_scale(Scale::Unknown);
+    }
+    if mode == "unrelated" {
+        factor = extent(target) / extent(source);
+    }
+    change = Similarity::new(factor, change.rotation(), change.translation());
+    let source = moved(source, &change);
+    let truth = change.inverse().then(&row.truth);
+    let start = ProcessTime::now();
+    let prepare = |points: &Points| PreparedCloud::new(RawCloud::new(points)).expect("a cloud");
+    let (source, target) = (prepare(&source), prepare(target));
+    let found = register(&source, &target, &params).expect("a registration");
+    let cpu = start.elapsed().as_secs_f64();
+    let pose = found.target_from_source.expect("a pose");
+    let truth = match mode {
+        "swapped" => register(&target, &source, &params).expect("one").target_from_source.expect("a pose").inverse(),
+        _ => truth,
+    };
+    let (degrees, apart) = errors(&pose, &truth, source.center());
+    let apart = apart / row.voxel;
+    let close = if mode == "swapped" { degrees < 0.5 && apart < 0.5 } else { degrees < 15.0 && apart < 6.0 };
+    let scale = pose.scale() / truth.scale();
+    let is_right = mode != "unrelated" && close && (0.9..1.1).contains(&scale);
+    Run { found, degrees, apart, scale, is_right, cpu }
+}
+
+fn extent(points: &Points) -> f64 {
+    let finite: Points = points.iter().copied().filter(|p| p.iter().all(|x| x.is_finite())).collect();
+    let middle = voxel::middle(&finite);
+    let centred: Points = finite.iter().map(|p| std::array::from_fn(|k| p[k] - middle[k])).collect();
+    voxel::Density::of(&centred).extent()
+}
+
+#[derive(Default)]
+struct Table {
+    all: usize,
+    right: usize,
+    right_and_registered: usize,
+    wrong_but_registered: usize,
+    cpu: Vec<f64>,
+}
+
+impl Table {
+    fn add(&mut self, row: &Row, run: Run) {
+        let registered = run.found.is_registered();
+        self.all += 1;
+        self.right += usize::from(run.is_right);
+        self.right_and_registered += usize::from(run.is_right && registered);
+        self.wrong_but_registered += usize::from(!run.is_right && registered);
+        self.cpu.push(run.cpu);
+        let stages: Vec<String> =
+            run.found.seconds.stages.iter().map(|(stage, s)| format!("{stage} {:.0}", 1e3 * s)).collect();
+        println!(
+            "{} {:12} {:28} {:7.2}° {:7.2} voxels, scale off ×{:.4}; voxel {:.4}, CPU {:.3} s; {} [{} ms]",
+            if run.is_right { "right" } else { "WRONG" },
+            run.found.status.as_str(),
+            row.name,
+            run.degrees,
+            run.apart,
+            run.scale,
+            run.found.voxel,
+            run.cpu,
+            run.found.reason,
+            stages.join(", ")
+        );
+    }
+
+    fn summary(mut self, seed: u64) {
+        self.cpu.sort_by(f64::total_cmp);
+        println!(
+            "seed {seed}: {} pairs, {} right, {} right and registered, {} wrong but registered; CPU median {:.3} s, worst {:.3} s",
+            self.all,
+            self.right,
+            self.right_and_registered,
+            self.wrong_but_registered,
+            self.cpu[self.cpu.len() / 2],
+            self.cpu[self.cpu.len() - 1]
+        );
     }
 }

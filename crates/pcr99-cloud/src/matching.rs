@@ -68,7 +68,7 @@ impl NearestBothWays {
     }
 }
 
-/// Matches pooled from several searches: each pair once, with how often it was found.
+/// Matches pooled from several searches.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MatchPool {
     found: Vec<[u32; 2]>,
@@ -80,9 +80,9 @@ impl MatchPool {
         self.found.extend(pairs);
     }
 
-    /// The pairs, ascending, and how often each was found. Of more than `most` different ones, those found most often are kept, and of
+    /// The pairs, ascending, each once. Of more than `most` different ones, those found most often are kept, and of
     /// equals some evenly spread over the list.
-    pub fn into_counted(mut self, most: usize) -> (Vec<[usize; 2]>, Vec<f64>) {
+    pub fn into_pairs(mut self, most: usize) -> Vec<[usize; 2]> {
         self.found.sort_unstable();
         let mut counted: Vec<([u32; 2], usize)> =
             self.found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect();
@@ -103,7 +103,7 @@ impl MatchPool {
                 !tie || seen * room / ties > (seen - 1) * room / ties
             });
         }
-        counted.into_iter().map(|(pair, count)| (pair.map(|i| i as usize), count as f64)).unzip()
+        counted.into_iter().map(|(pair, _)| pair.map(|i| i as usize)).collect()
     }
 }
 
@@ -144,11 +144,9 @@ mod tests {
         let mut pool = MatchPool::default();
         pool.extend(found.mutual());
         pool.extend(found.one_way());
-        let (pairs, counts) = pool.clone().into_counted(usize::MAX);
-        assert_eq!(pairs.len(), 50);
-        assert!(counts.iter().all(|&count| count == 3.0));
+        assert_eq!(pool.clone().into_pairs(usize::MAX).len(), 50);
         pool.extend([[7, 7]]);
-        let (few, _) = pool.into_counted(20);
+        let few = pool.into_pairs(20);
         assert_eq!(few.len(), 20, "the pair found once gives way");
         assert!(!few.contains(&[7, 7]));
     }

@@ -211,14 +211,13 @@ impl Pair<'_> {
             || self.fixed.features(levels.fixed.voxel, self.orientation),
         );
         clock.lap("features");
-        let (pairs, counts) = pool(&moving, &fixed, self.orientation, effort).into_counted(MOST_MATCHES);
+        let pairs = pool(&moving, &fixed, self.orientation, effort).into_pairs(MOST_MATCHES);
         clock.lap("matching");
         // Fewer than three, or all in one place: nothing to search, which is an outcome and no error.
         let Ok(matches) = Correspondences::from_indices(&levels.moving.points, &levels.fixed.points, &pairs)
         else {
             return Ok(None);
         };
-        let matches = matches.with_weights(&counts)?;
         let solver_params = Params::new()
             .with_threshold(THRESHOLD * levels.fixed.voxel)?
             .with_candidates(params.candidates())?
