@@ -152,7 +152,8 @@ pub(crate) fn transform(path: &Path) -> Result<Similarity> {
     let mut text = String::new();
     let file = File::open(path).with_context(|| format!("cannot read `{name}`"))?;
     file.take(LONGEST).read_to_string(&mut text).with_context(|| format!("cannot read `{name}`"))?;
-    let fields = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|field| !field.is_empty());
+    let fields =
+        text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|field| !field.is_empty());
     let numbers: Vec<f64> = fields
         .map(|field| field.parse().ok().filter(|x: &f64| x.is_finite()))
         .collect::<Option<_>>()
@@ -167,7 +168,15 @@ pub(crate) fn transform(path: &Path) -> Result<Similarity> {
     let rotation = [x, y, z].map(|row| row.map(|r| r / scale));
     let [x, y, z] = rotation;
     let cross = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]];
-    let off = [dot(x, x) - 1.0, dot(y, y) - 1.0, dot(z, z) - 1.0, dot(x, y), dot(y, z), dot(z, x), dot(cross, z) - 1.0];
+    let off = [
+        dot(x, x) - 1.0,
+        dot(y, y) - 1.0,
+        dot(z, z) - 1.0,
+        dot(x, y),
+        dot(y, z),
+        dot(z, x),
+        dot(cross, z) - 1.0,
+    ];
     ensure!(
         matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < 1e-3),
         "`{name}` is not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row"

@@ -34,11 +34,16 @@ impl Files {
 }
 
 fn main() {
-    let data = PathBuf::from(std::env::var_os("PCR99_DATA").expect("PCR99_DATA names the directory of the data"));
+    let data =
+        PathBuf::from(std::env::var_os("PCR99_DATA").expect("PCR99_DATA names the directory of the data"));
     let args: Vec<String> = std::env::args().skip(1).collect();
     let mode = args.first().map_or("moved", String::as_str);
-    let seeds: Vec<u64> =
-        args.get(1).map_or("1", String::as_str).split(',').map(|seed| seed.parse().expect("a seed")).collect();
+    let seeds: Vec<u64> = args
+        .get(1)
+        .map_or("1", String::as_str)
+        .split(',')
+        .map(|seed| seed.parse().expect("a seed"))
+        .collect();
     let filter = args.get(2).cloned().unwrap_or_default();
     let mut list = if mode == "unrelated" { unrelated(&rows(&data)) } else { rows(&data) };
     list.retain(|row| row.name.contains(&filter));
@@ -55,7 +60,8 @@ fn main() {
 
 /// Every source with targets of other scenes, one in seven of all such pairs.
 fn unrelated(all: &[Row]) -> Vec<Row> {
-    let scene = |row: &Row| row.name.chars().take_while(char::is_ascii_alphanumeric).take(6).collect::<String>();
+    let scene =
+        |row: &Row| row.name.chars().take_while(char::is_ascii_alphanumeric).take(6).collect::<String>();
     let mut list = Vec::new();
     for a in all {
         for b in all.iter().filter(|b| scene(a) != scene(b)) {
@@ -100,7 +106,9 @@ fn run(mode: &str, seed: u64, row: &Row, source: &Points, target: &Points) -> Ru
     let cpu = start.elapsed().as_secs_f64();
     let pose = found.target_from_source.expect("a pose");
     let truth = match mode {
-        "swapped" => register(&target, &source, &params).expect("one").target_from_source.expect("a pose").inverse(),
+        "swapped" => {
+            register(&target, &source, &params).expect("one").target_from_source.expect("a pose").inverse()
+        }
         _ => truth,
     };
     let (degrees, apart) = errors(&pose, &truth, source.center());

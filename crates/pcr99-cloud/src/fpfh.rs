@@ -47,7 +47,9 @@ impl Fpfh {
         let describe = |i: usize| {
             let own = simple[i].as_ref()?;
             let sums = cloud.weighted_mean(i, &simple)?;
-            let part = |kind: usize| std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k]);
+            let part = |kind: usize| {
+                std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k])
+            };
             Some((i as u32, part(0), part(1)))
         };
         let described: Vec<(u32, Descriptor, Descriptor)> =

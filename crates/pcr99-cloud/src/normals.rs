@@ -65,7 +65,9 @@ impl Moments {
     fn normal(&self) -> [f64; 3] {
         let n = self.count as f64;
         let covariance: [[f64; 3]; 3] = std::array::from_fn(|i| {
-            std::array::from_fn(|j| self.products[i.max(j)][i.min(j)] / n - self.sum[i] / n * (self.sum[j] / n))
+            std::array::from_fn(|j| {
+                self.products[i.max(j)][i.min(j)] / n - self.sum[i] / n * (self.sum[j] / n)
+            })
         });
         let (values, vectors) = symmetric_eigen(&covariance);
         if self.count < 3 || values[1] <= LINE * LINE * values[2] {

@@ -188,7 +188,9 @@ impl PreparedCloud {
         let mut normals = level.normals().to_vec();
         match (orientation, self.viewpoint) {
             (Orientation::Given, _) => orient::along(&level.guides, &mut normals),
-            (Orientation::Viewpoint, Some(viewpoint)) => orient::towards(viewpoint, &level.points, &mut normals),
+            (Orientation::Viewpoint, Some(viewpoint)) => {
+                orient::towards(viewpoint, &level.points, &mut normals)
+            }
             _ => orient::consistently(&level.points, &neighbors, AGREE_RADIUS * level.voxel, &mut normals),
         }
         let fpfh = Fpfh::of(&level.points, &normals, &neighbors, FEATURE_RADIUS * level.voxel);
@@ -243,9 +245,10 @@ pub struct Features {
 /// Whether every point is so near one line that rounding of the coordinates may have moved it off.
 fn are_collinear(points: &[[f64; 3]], center: [f64; 3]) -> bool {
     let farthest_from = |origin: [f64; 3]| {
-        points.iter().copied().fold(origin, |best, p| {
-            if distance_sq(p, origin) > distance_sq(best, origin) { p } else { best }
-        })
+        points
+            .iter()
+            .copied()
+            .fold(origin, |best, p| if distance_sq(p, origin) > distance_sq(best, origin) { p } else { best })
     };
     let far = farthest_from([0.0; 3]);
     let near = farthest_from(far);

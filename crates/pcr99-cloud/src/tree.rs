@@ -175,7 +175,8 @@ impl KdTree {
         radius_sq: f64,
         best: &mut Vec<Neighbor>,
     ) {
-        let bound = |best: &[Neighbor]| if best.len() < count { radius_sq } else { best[count - 1].distance_sq };
+        let bound =
+            |best: &[Neighbor]| if best.len() < count { radius_sq } else { best[count - 1].distance_sq };
         let Node { split, axis, upper, start } = self.nodes[node];
         if axis == 3 {
             let start = start as usize;
@@ -232,8 +233,8 @@ fn build(points: &[[f64; 3]], ids: &mut [u32], start: usize, nodes: &mut [Node],
             high[axis] = high[axis].max(x);
         }
     }
-    let widest =
-        (1..3).fold(0, |best, axis| if high[axis] - low[axis] > high[best] - low[best] { axis } else { best });
+    let widest = (1..3)
+        .fold(0, |best, axis| if high[axis] - low[axis] > high[best] - low[best] { axis } else { best });
     let coordinate = |id: u32| points[id as usize][widest];
     let middle = ids.len() / 2;
     let by_coordinate = |a: &u32, b: &u32| coordinate(*a).total_cmp(&coordinate(*b)).then(a.cmp(b));

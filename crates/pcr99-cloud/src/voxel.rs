@@ -136,11 +136,8 @@ impl Density {
             sample.iter().map(|p| p.iter().fold(0.0, |m: f64, x| m.max(x.abs()))).collect();
         // Nine tenths of the points: what is far away does not say how large the bulk is.
         let tenth = reach.len().saturating_sub(1) * 9 / 10;
-        let extent = if reach.is_empty() {
-            0.0
-        } else {
-            2.0 * *reach.select_nth_unstable_by(tenth, f64::total_cmp).1
-        };
+        let extent =
+            if reach.is_empty() { 0.0 } else { 2.0 * *reach.select_nth_unstable_by(tenth, f64::total_cmp).1 };
         let mut density = Self { sample, points: points.len(), extent, voxel: 0.0 };
         density.voxel = density.voxel_for(ENOUGH.min(points.len() / POINTS_PER_CELL).max(1));
         density
@@ -236,7 +233,8 @@ mod tests {
 
     #[test]
     fn centroids_are_means_of_their_cells() {
-        let sample = VoxelSample::of(&[[0.1, 0.1, 0.1], [0.3, 0.3, 0.5], [1.5, 0.0, 0.0], [1e9, 0.0, 0.0]], 1.0);
+        let sample =
+            VoxelSample::of(&[[0.1, 0.1, 0.1], [0.3, 0.3, 0.5], [1.5, 0.0, 0.0], [1e9, 0.0, 0.0]], 1.0);
         assert_eq!(sample.points.len(), 2);
         assert!((sample.points[0][2] - 0.3).abs() < 1e-15 && sample.points[1] == [1.5, 0.0, 0.0]);
         assert_eq!((sample.counts, sample.strays), (vec![2, 1], 1));

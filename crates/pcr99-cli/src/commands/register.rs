@@ -57,7 +57,9 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
         if found.is_registered() || options.force {
             aligned.write(&source_points, pose)?;
         } else if !args.quiet {
-            say("note: the aligned cloud is not written, because the pose is not reliable (--force writes it)");
+            say(
+                "note: the aligned cloud is not written, because the pose is not reliable (--force writes it)",
+            );
         }
     }
     sink.write(|out| out.write_all(document.as_bytes()))?;
@@ -70,7 +72,9 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
 
 fn warning(found: &CloudRegistration) -> String {
     match found.status {
-        Status::NoSolution => format!("warning: no solution, so that there is no matrix to print: {}", found.reason),
+        Status::NoSolution => {
+            format!("warning: no solution, so that there is no matrix to print: {}", found.reason)
+        }
         _ => format!("warning: NOT RELIABLE: the matrix is only the best guess: {}", found.reason),
     }
 }
@@ -120,7 +124,12 @@ fn note_left_out(cloud: &PreparedCloud, path: &Path) {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     if !parts.is_empty() {
-        say(&format!("note: `{}`: of {} points left out: {}", path.display(), cloud.given(), parts.join(", ")));
+        say(&format!(
+            "note: `{}`: of {} points left out: {}",
+            path.display(),
+            cloud.given(),
+            parts.join(", ")
+        ));
     }
 }
 
@@ -132,7 +141,8 @@ struct Aligned {
 
 impl Aligned {
     fn new(path: &Path) -> Result<Self> {
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        let extension =
+            path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         ensure!(
             ["ply", "xyz", "txt"].contains(&extension.as_str()),
             "cannot write `{}`: its name must end in .ply, .xyz or .txt",
@@ -142,7 +152,9 @@ impl Aligned {
     }
 
     fn write(&self, points: &[[f64; 3]], pose: &Similarity) -> Result<()> {
-        self.sink.write(|out| if self.is_ply { write_ply(out, points, pose) } else { write_text(out, points, pose) })
+        self.sink.write(|out| {
+            if self.is_ply { write_ply(out, points, pose) } else { write_text(out, points, pose) }
+        })
     }
 }
 

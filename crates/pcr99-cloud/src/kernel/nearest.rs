@@ -79,7 +79,9 @@ pub(crate) fn nearest_both_ways(
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
-        return search(queries, first, targets, count, nearest, columns, |q, i, t, r, c| unsafe { group_avx2(q, i, t, r, c) });
+        return search(queries, first, targets, count, nearest, columns, |q, i, t, r, c| unsafe {
+            group_avx2(q, i, t, r, c)
+        });
     }
     search(queries, first, targets, count, nearest, columns, group_portable);
 }
@@ -151,15 +153,17 @@ fn group_avx2(
     columns: &mut Columns,
 ) {
     use std::arch::x86_64::{
-        __m256i, _mm256_add_epi32, _mm256_blendv_epi8, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16,
-        _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_sub_epi16,
+        __m256i, _mm256_add_epi32, _mm256_blendv_epi8, _mm256_cmpgt_epi32, _mm256_loadu_si256,
+        _mm256_madd_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_sub_epi16,
     };
     // SAFETY: a reference to 32 bytes, of which unaligned ones are read.
-    let load16 = |x: &[i16; 2 * LANES]| unsafe { _mm256_loadu_si256(std::ptr::from_ref(x).cast::<__m256i>()) };
+    let load16 =
+        |x: &[i16; 2 * LANES]| unsafe { _mm256_loadu_si256(std::ptr::from_ref(x).cast::<__m256i>()) };
     // SAFETY: as above.
     let load32 = |x: &[i32; LANES]| unsafe { _mm256_loadu_si256(std::ptr::from_ref(x).cast::<__m256i>()) };
     // SAFETY: a reference to 32 bytes that may be written, unaligned.
-    let store32 = |x: &mut [i32; LANES], v| unsafe { _mm256_storeu_si256(std::ptr::from_mut(x).cast::<__m256i>(), v) };
+    let store32 =
+        |x: &mut [i32; LANES], v| unsafe { _mm256_storeu_si256(std::ptr::from_mut(x).cast::<__m256i>(), v) };
     let packed = queries.map(|query| query.map(|[x, y]| i32::from(x as u16) | i32::from(y) << 16));
     let mut best = rows.distances.each_ref().map(load32);
     let mut best_block = rows.blocks.each_ref().map(load32);
@@ -201,7 +205,11 @@ mod tests {
     /// The definition.
     fn nearest(from: &Query, to: &[Query]) -> u32 {
         let distance = |other: &Query| -> i64 {
-            from.iter().flatten().zip(other.iter().flatten()).map(|(x, y)| (i64::from(*x) - i64::from(*y)).pow(2)).sum()
+            from.iter()
+                .flatten()
+                .zip(other.iter().flatten())
+                .map(|(x, y)| (i64::from(*x) - i64::from(*y)).pow(2))
+                .sum()
         };
         (0..to.len()).min_by_key(|&k| distance(&to[k])).expect("some") as u32
     }
@@ -236,7 +244,9 @@ mod tests {
 
     #[test]
     fn the_farthest_descriptors_do_not_overflow() {
-        let one = |first: usize| -> Descriptor { std::array::from_fn(|k| if k % 11 == first { 200.0 } else { 0.0 }) };
+        let one = |first: usize| -> Descriptor {
+            std::array::from_fn(|k| if k % 11 == first { 200.0 } else { 0.0 })
+        };
         let (queries, targets) = ([query(&one(0))], [query(&one(10))]);
         let (mut near, mut columns) = (vec![0; 1], Columns::new(1));
         nearest_both_ways(&queries, 0, &blocks(&targets), 1, &mut near, &mut columns);

@@ -90,15 +90,9 @@ fn angle(y: f32, x: f32) -> (f32, f32) {
     let z = ax.min(ay) / ax.max(ay).max(f32::MIN_POSITIVE);
     let s = z * z;
     let mut sum = 0.002_866_225_7_f32;
-    for c in [
-        -0.016_165_737,
-        0.042_909_614,
-        -0.075_289_64,
-        0.106_562_64,
-        -0.142_089,
-        0.199_935_5,
-        -0.333_331_45,
-    ] {
+    for c in
+        [-0.016_165_737, 0.042_909_614, -0.075_289_64, 0.106_562_64, -0.142_089, 0.199_935_5, -0.333_331_45]
+    {
         sum = sum * s + c;
     }
     let first = z * (1.0 + s * sum);
@@ -131,7 +125,9 @@ mod tests {
             let mut others = Others::EMPTY;
             for column in others.place.iter_mut().chain(&mut others.normal) {
                 // Some coordinates are zero, so that some pairs have no angles.
-                column.iter_mut().for_each(|x| *x = if random.below(3) == 0 { 0.0 } else { random.gaussian() as f32 });
+                column
+                    .iter_mut()
+                    .for_each(|x| *x = if random.below(3) == 0 { 0.0 } else { random.gaussian() as f32 });
             }
             let normal = [0.6, 0.0, -0.8];
             let (mut chosen, mut portable) = ([[0; BATCH]; 6], [[0; BATCH]; 6]);
@@ -147,7 +143,9 @@ mod tests {
         let mut others = Others::EMPTY;
         // Beside it on a plane: all angles are zero. Around a right corner: φ = cos 45°, θ = 90°.
         let half = 0.5_f32.sqrt();
-        for (k, (p, m)) in [([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]), ([half, 0.0, half], [1.0, 0.0, 0.0])].into_iter().enumerate() {
+        for (k, (p, m)) in
+            [([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]), ([half, 0.0, half], [1.0, 0.0, 0.0])].into_iter().enumerate()
+        {
             for axis in 0..3 {
                 others.place[axis][k] = p[axis];
                 others.normal[axis][k] = m[axis];

@@ -24,8 +24,8 @@ const LEAST_OVERLAP: f64 = 0.1;
 const WORST_RESIDUAL: f64 = 0.35;
 /// … and at least so many of the normals agree.
 const LEAST_AGREEMENT: f64 = 0.6;
-/// The least eigenvalue of how the overlap holds the pose, where it is held.
-const LEAST_RIGIDITY: f64 = 2e-3;
+/// How firmly the overlap must hold the pose. Right poses of scans have 0.03 to 0.15; a plane, a sphere and a tube less than 0.0003.
+const LEAST_RIGIDITY: f64 = 4e-3;
 /// A pose from matches must have so many times the merit of any other, …
 const LEAST_MARGIN: f64 = 2.5;
 /// … and fit so many times as well as any other pose, wherever it came from.
@@ -65,7 +65,8 @@ impl Judgement {
     /// There is no pose to judge.
     pub(super) fn nothing(was_stopped: bool) -> Self {
         let reason = if was_stopped { Reason::Stopped } else { Reason::NoPose };
-        let assessment = Assessment { overlap_source: 0.0, overlap_target: 0.0, agreement: 0.0, residual: 0.0 };
+        let assessment =
+            Assessment { overlap_source: 0.0, overlap_target: 0.0, agreement: 0.0, residual: 0.0 };
         Self { status: Status::NoSolution, reason, assessment }
     }
 }
@@ -134,7 +135,8 @@ impl Case<'_> {
     fn free_space(&self) -> f64 {
         let (levels, pose) = (self.levels, &self.pose);
         let voxel = levels.voxel(pose.scale());
-        let there = self.fixed.viewpoint().map(|v| free_space_share(&levels.moving, &levels.fixed, pose, v, voxel));
+        let there =
+            self.fixed.viewpoint().map(|v| free_space_share(&levels.moving, &levels.fixed, pose, v, voxel));
         let back = pose.inverse();
         let here = self
             .moving
@@ -174,8 +176,17 @@ fn turns(axes: &[[f64; 3]; 3]) -> Vec<[[f64; 3]; 3]> {
     let half = (0.75_f64).sqrt();
     // Cosine and sine of 30°, 60°, …, 330°.
     let steps = [
-        [half, 0.5], [0.5, half], [0.0, 1.0], [-0.5, half], [-half, 0.5], [-1.0, 0.0],
-        [-half, -0.5], [-0.5, -half], [0.0, -1.0], [0.5, -half], [half, -0.5],
+        [half, 0.5],
+        [0.5, half],
+        [0.0, 1.0],
+        [-0.5, half],
+        [-half, 0.5],
+        [-1.0, 0.0],
+        [-half, -0.5],
+        [-0.5, -half],
+        [0.0, -1.0],
+        [0.5, -half],
+        [half, -0.5],
     ];
     let mut turns: Vec<[[f64; 3]; 3]> =
         axes.iter().flat_map(|&axis| steps.map(|[cosine, sine]| turn(axis, cosine, sine))).collect();

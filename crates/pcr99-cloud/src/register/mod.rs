@@ -291,7 +291,9 @@ impl<'a> Task<'a> {
         });
         let unit = if self.swapped { found.pose.map_or(1.0, |(pose, _)| 1.0 / pose.scale()) } else { 1.0 };
         let matches = match (&found.attempt, &found.pose) {
-            (Some(attempt), Some((pose, _))) => Some(attempt.summary(&found.levels, pose, &found.known[0], unit)),
+            (Some(attempt), Some((pose, _))) => {
+                Some(attempt.summary(&found.levels, pose, &found.known[0], unit))
+            }
             _ => None,
         };
         let nothing = Judgement::nothing(self.stopped.is_some());

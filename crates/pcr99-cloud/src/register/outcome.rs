@@ -54,7 +54,9 @@ impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let percent = |share: f64| 100.0 * share;
         match *self {
-            Self::Consistent => write!(f, "matches, overlap and normals agree, and no other pose fits nearly as well"),
+            Self::Consistent => {
+                write!(f, "matches, overlap and normals agree, and no other pose fits nearly as well")
+            }
             Self::NoPose => write!(f, "the clouds have nothing in common that could be matched"),
             Self::Stopped => write!(f, "stopped before a pose was found"),
             Self::Chance { .. } => write!(f, "no more matches agree than by chance"),
@@ -63,7 +65,9 @@ impl std::fmt::Display for Reason {
                 "the surfaces do not fit: {residual:.2} voxels apart, {:.0} % of the normals agree",
                 percent(agreement)
             ),
-            Self::LittleOverlap { overlap } => write!(f, "only {:.0} % of the smaller cloud overlaps", percent(overlap)),
+            Self::LittleOverlap { overlap } => {
+                write!(f, "only {:.0} % of the smaller cloud overlaps", percent(overlap))
+            }
             Self::Ambiguous { share } => {
                 write!(f, "another pose fits {:.0} % as well: the shape may be symmetric", percent(share))
             }
@@ -71,7 +75,9 @@ impl std::fmt::Display for Reason {
             Self::FreeSpace { share } => {
                 write!(f, "{:.0} % of the points are where the other sensor saw free space", percent(share))
             }
-            Self::Extents { ratio } => write!(f, "one cloud is {ratio:.0} times as large as the other; check the units"),
+            Self::Extents { ratio } => {
+                write!(f, "one cloud is {ratio:.0} times as large as the other; check the units")
+            }
         }
     }
 }

@@ -7,7 +7,10 @@
 
 use pcr99::Scale;
 
-use super::{Found, RegisterError, Task, search::{Contender, Effort}};
+use super::{
+    Found, RegisterError, Task,
+    search::{Contender, Effort},
+};
 
 /// Two to the third: the step between ratios.
 const STEP: f64 = 1.259_921_049_894_873_2;
@@ -34,7 +37,8 @@ impl Task<'_> {
         for step in (0..=2 * STEPS).map(|k| if k % 2 == 0 { k / 2 } else { -(k + 1) / 2 }) {
             // The coarser of the two voxels gives way to coarser ones still, so that neither cloud is sampled beyond its density.
             let coarser = STEP.powi(step.abs());
-            let (moving, fixed) = if step > 0 { (moving, fixed * coarser) } else { (moving * coarser, fixed) };
+            let (moving, fixed) =
+                if step > 0 { (moving, fixed * coarser) } else { (moving * coarser, fixed) };
             let ratio = fixed / moving;
             let low = (ratio / REACH).max(bounds[0]);
             let high = (ratio * REACH).min(bounds[1]);
@@ -46,7 +50,8 @@ impl Task<'_> {
             self.clock.lap("voxels");
             let attempt =
                 self.pair.attempt(&levels, range, Effort::Mutual, self.params, self.stop, &mut self.clock)?;
-            let new = attempt.map(|a| a.contenders(&levels, true, self.params.refinement())).unwrap_or_default();
+            let new =
+                attempt.map(|a| a.contenders(&levels, true, self.params.refinement())).unwrap_or_default();
             for contender in new {
                 if best.as_ref().is_none_or(|best| contender.merit() > best.merit()) {
                     best = Some(contender);

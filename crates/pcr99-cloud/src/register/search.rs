@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use pcr99::{Correspondences, Evidence, Params, Registration, Scale, Similarity, Solver};
 
-use super::{MatchSummary, RegisterError, RegisterParams, SharedStopCheck, clock::Clock, judge::principal_axes};
+use super::{
+    MatchSummary, RegisterError, RegisterParams, SharedStopCheck, clock::Clock, judge::principal_axes,
+};
 use crate::{
     fpfh::{Descriptor, turned},
     matching::{MatchPool, NearestBothWays},
@@ -148,7 +150,12 @@ pub(super) enum Effort {
 }
 
 /// Pools the matches of several kinds of descriptors: the search does not mind wrong ones.
-pub(super) fn pool(moving: &Features, fixed: &Features, orientation: Orientation, effort: Effort) -> MatchPool {
+pub(super) fn pool(
+    moving: &Features,
+    fixed: &Features,
+    orientation: Orientation,
+    effort: Effort,
+) -> MatchPool {
     let mut pool = MatchPool::default();
     let mut add = |from: &[Descriptor], to: &[Descriptor]| {
         let near = NearestBothWays::between(from, to);
@@ -180,7 +187,8 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
     let probes: Vec<Descriptor> = from.iter().step_by(stride).copied().collect();
     let reversed: Vec<Descriptor> = probes.iter().map(turned).collect();
     let nearest = |probes: &[Descriptor]| NearestBothWays::between(probes, to).to_target;
-    let distance = |a: &Descriptor, b: &Descriptor| a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f32>();
+    let distance =
+        |a: &Descriptor, b: &Descriptor| a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f32>();
     let (straight, back) = (nearest(&probes), nearest(&reversed));
     let votes = straight.iter().zip(&back).enumerate().map(|(k, (&i, &j))| {
         let (there, back) = (distance(&probes[k], &to[i as usize]), distance(&reversed[k], &to[j as usize]));
@@ -192,7 +200,8 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
 impl Pair<'_> {
     /// The clouds sampled with voxels of these sizes.
     pub(super) fn levels(&self, moving_voxel: f64, fixed_voxel: f64) -> Levels {
-        let (moving, fixed) = rayon::join(|| self.moving.level(moving_voxel), || self.fixed.level(fixed_voxel));
+        let (moving, fixed) =
+            rayon::join(|| self.moving.level(moving_voxel), || self.fixed.level(fixed_voxel));
         Levels { moving, fixed }
     }
 
@@ -230,7 +239,12 @@ impl Pair<'_> {
 
 impl Attempt {
     /// Each pose that the matches support, held against the clouds.
-    pub(super) fn contenders(&self, levels: &Levels, with_scale: bool, refinement: Refinement) -> Vec<Contender> {
+    pub(super) fn contenders(
+        &self,
+        levels: &Levels,
+        with_scale: bool,
+        refinement: Refinement,
+    ) -> Vec<Contender> {
         let hold = |candidate: &pcr99::Alternative| {
             let start = candidate.target_from_source;
             let pose = levels.settle(start, with_scale, refinement);
@@ -246,7 +260,13 @@ impl Attempt {
     }
 
     /// What the matches say of the final pose; `unit` is one fixed unit in target units.
-    pub(super) fn summary(&self, levels: &Levels, pose: &Similarity, best: &Contender, unit: f64) -> MatchSummary {
+    pub(super) fn summary(
+        &self,
+        levels: &Levels,
+        pose: &Similarity,
+        best: &Contender,
+        unit: f64,
+    ) -> MatchSummary {
         let threshold = THRESHOLD * levels.fixed.voxel;
         let target = |pair: &[usize; 2]| levels.fixed.points[pair[1]];
         let agrees = |pair: &[usize; 2]| {
