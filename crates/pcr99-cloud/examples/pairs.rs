@@ -14,7 +14,10 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use common::{Row, errors, motion, moved, rows};
 use cpu_time::ProcessTime;
@@ -28,8 +31,8 @@ type Points = Vec<[f64; 3]>;
 struct Files(HashMap<PathBuf, Points>);
 
 impl Files {
-    fn read(&mut self, path: &PathBuf) -> Points {
-        self.0.entry(path.clone()).or_insert_with(|| read_points(path).expect("a cloud")).clone()
+    fn read(&mut self, path: &Path) -> Points {
+        self.0.entry(path.to_path_buf()).or_insert_with(|| read_points(path).expect("a cloud")).clone()
     }
 }
 

@@ -98,10 +98,10 @@ impl Cloud<'_> {
         };
         for (j, _) in self.near(i).filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
             let place = minus(self.points[j], self.points[i]);
-            for axis in 0..3 {
+            for (axis, (x, n)) in place.into_iter().zip(self.normals[j]).enumerate() {
                 // In units of the radius, so that squares neither vanish nor overflow.
-                others.place[axis][filled] = (place[axis] / self.radius) as f32;
-                others.normal[axis][filled] = self.normals[j][axis] as f32;
+                others.place[axis][filled] = (x / self.radius) as f32;
+                others.normal[axis][filled] = n as f32;
             }
             filled += 1;
             if filled == BATCH {

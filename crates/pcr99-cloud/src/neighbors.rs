@@ -59,3 +59,23 @@ impl Neighbors {
         self.len() == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_on_a_grid_are_known() {
+        // More points than one task takes.
+        let points: Vec<[f64; 3]> = (0..900).map(|k| [f64::from(k % 30), f64::from(k / 30), 0.0]).collect();
+        let neighbors = Neighbors::within(&KdTree::new(&points), &points, 1.1);
+        assert_eq!(neighbors.len(), 900);
+        for i in 0..900 {
+            let (x, y) = (i % 30, i / 30);
+            let expected = [x > 0, x < 29, y > 0, y < 29].into_iter().filter(|inside| *inside).count();
+            assert_eq!(neighbors.of(i).count(), expected);
+            assert!(neighbors.of(i).all(|(j, d_sq)| d_sq == 1.0 && j != i));
+        }
+        assert!(Neighbors::default().is_empty());
+    }
+}

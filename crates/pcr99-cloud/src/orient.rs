@@ -65,9 +65,7 @@ pub fn consistently(points: &[[f64; 3]], neighbors: &Neighbors, radius: f64, nor
         }
         let piece = &mut pieces[root];
         piece.count += 1.0;
-        for axis in 0..3 {
-            piece.sum[axis] += points[i][axis];
-        }
+        piece.sum.iter_mut().zip(points[i]).for_each(|(sum, x)| *sum += x);
     }
     for (i, &(root, _)) in found.iter().enumerate() {
         let piece = &mut pieces[root];
@@ -121,5 +119,42 @@ impl Forest {
         let (large, small) = if self.sizes[a] >= self.sizes[b] { (a, b) } else { (b, a) };
         self.parents[small] = (large as u32, a_opposed ^ b_opposed ^ opposed);
         self.sizes[large] += self.sizes[small];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::KdTree;
+    use pcr99::random::Random;
+
+    /// A sphere with normals whose signs are random.
+    fn sphere() -> (Vec<[f64; 3]>, Vec<[f64; 3]>) {
+        let mut random = Random::new(6);
+        let place = |_| {
+            let v: [f64; 3] = std::array::from_fn(|_| random.gaussian());
+            let length = dot(v, v).sqrt();
+            let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
+            (v.map(|x| x / length), v.map(|x| sign * x / length))
+        };
+        (0..2000).map(place).unzip()
+    }
+
+    #[test]
+    fn neighbours_agree_and_a_closed_surface_points_outward() {
+        let (points, mut normals) = sphere();
+        let neighbors = Neighbors::within(&KdTree::new(&points), &points, 0.2);
+        consistently(&points, &neighbors, 0.2, &mut normals);
+        assert!(points.iter().zip(&normals).all(|(p, n)| dot(*p, *n) > 0.99));
+    }
+
+    #[test]
+    fn a_viewpoint_and_given_normals_decide() {
+        let (points, mut normals) = sphere();
+        towards([9.0, 0.0, 0.0], &points, &mut normals);
+        assert!(points.iter().zip(&normals).all(|(p, n)| dot(*n, minus([9.0, 0.0, 0.0], *p)) >= 0.0));
+        let inward: Vec<[f64; 3]> = points.iter().map(|p| p.map(|x| -0.3 * x)).collect();
+        along(&inward, &mut normals);
+        assert!(points.iter().zip(&normals).all(|(p, n)| dot(*p, *n) < -0.99));
     }
 }

@@ -145,3 +145,48 @@ impl Tally {
         tally
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcr99::random::Random;
+
+    /// Hills over the square from `low` to 3.
+    fn hills(seed: u64, low: f64) -> Level {
+        let mut random = Random::new(seed);
+        let point = |_| {
+            let (x, y) = (low + (3.0 - low) * random.uniform(), 3.0 * random.uniform());
+            [x, y, 0.3 * (2.0 * x).sin() * (3.0 * y).cos()]
+        };
+        Level::of(&(0..40_000).map(point).collect::<Vec<_>>(), None, 0.05)
+    }
+
+    fn shifted(by: [f64; 3]) -> Similarity {
+        Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], by)
+    }
+
+    #[test]
+    fn a_right_pose_overlaps_as_it_should() {
+        let (part, whole) = (hills(1, 1.5), hills(2, 0.0));
+        let found = Assessment::of(&part, &whole, &shifted([0.0; 3]), 0.05);
+        assert!(found.overlap_source > 0.99 && (0.48..0.55).contains(&found.overlap_target), "{found:?}");
+        assert!(found.agreement > 0.98 && found.residual < 0.15, "{found:?}");
+        let back = Assessment::of(&whole, &part, &shifted([0.0; 3]), 0.05);
+        assert_eq!(back, found.inverse());
+        let wrong = Assessment::of(&part, &whole, &shifted([0.0, 0.5, 0.0]), 0.05);
+        assert!(wrong.score() < 0.5 * found.score());
+        let nowhere = Assessment::of(&part, &whole, &shifted([0.0, 50.0, 0.0]), 0.05);
+        assert_eq!((nowhere.overlap_source, nowhere.score()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn what_floats_in_front_was_seen_through() {
+        let (part, whole) = (hills(1, 1.5), hills(2, 0.0));
+        let above = [1.5, 1.5, 6.0];
+        let share = |by| free_space_share(&part, &whole, &shifted(by), above, 0.05);
+        assert!(share([0.0; 3]) < 0.01);
+        assert!(share([0.0, 0.0, 1.5]) > 0.9);
+        assert!(share([0.0, 0.0, -1.5]) < 0.01, "behind a surface nothing is known");
+        assert_eq!(share([500.0, 0.0, 0.0]), 0.0, "nothing in view");
+    }
+}

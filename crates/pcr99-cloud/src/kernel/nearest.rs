@@ -124,18 +124,18 @@ fn group_portable(
         for (k, query) in queries.iter().enumerate() {
             let mut sums = [0_i32; LANES];
             for (pair, targets) in query.iter().zip(block) {
-                for lane in 0..LANES {
+                for (lane, sum) in sums.iter_mut().enumerate() {
                     let [x, y] = [0, 1].map(|part| i32::from(targets[2 * lane + part] - pair[part]));
-                    sums[lane] += x * x + y * y;
+                    *sum += x * x + y * y;
                 }
             }
-            for lane in 0..LANES {
-                if sums[lane] < rows.distances[k][lane] {
-                    rows.distances[k][lane] = sums[lane];
+            for (lane, sum) in sums.into_iter().enumerate() {
+                if sum < rows.distances[k][lane] {
+                    rows.distances[k][lane] = sum;
                     rows.blocks[k][lane] = number as i32;
                 }
-                if sums[lane] < columns.distances[number][lane] {
-                    columns.distances[number][lane] = sums[lane];
+                if sum < columns.distances[number][lane] {
+                    columns.distances[number][lane] = sum;
                     columns.indices[number][lane] = indices[k];
                 }
             }

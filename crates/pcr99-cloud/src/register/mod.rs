@@ -44,7 +44,7 @@ use crate::{
     orient::Orientation,
     prepare::PreparedCloud,
     refine::{FinalFit, Icp, Refinement},
-    voxel::Density,
+    voxel::{Density, VoxelSample},
 };
 
 /// Asked now and then during a registration; `Some` ends it.
@@ -85,6 +85,10 @@ pub fn register_until(
 
 /// Points of the dense level that the last refinement uses.
 const FINE_POINTS: usize = 5000;
+/// Points that a cloud may have after sampling: all are matched with all.
+const MOST_SAMPLED: usize = 40_000;
+/// Voxels are at least this share of the larger cloud.
+const FINEST: f64 = 1e-5;
 /// The dense level has voxels of this share of the others.
 const FINE: f64 = 0.5;
 
@@ -130,7 +134,7 @@ impl<'a> Task<'a> {
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
         let found = match (self.params.initial(), self.scale) {
-            (Some(initial), _) => self.from_initial(initial),
+            (Some(initial), _) => self.start_from(initial),
             (None, Scale::Known(scale)) => self.search(scale.get(), self.scale)?,
             (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
         };
@@ -146,8 +150,8 @@ impl<'a> Task<'a> {
     /// The clouds with the voxels that suit them when one unit of the moving cloud is `scale` of the fixed one.
     fn levels(&mut self, scale: f64) -> Levels {
         let fixed_voxel = match self.params.voxel() {
-            Some(voxel) if self.swapped => voxel.get() * scale,
-            Some(voxel) => voxel.get(),
+            Some(voxel) if self.swapped => self.affordable(voxel.get() * scale, scale),
+            Some(voxel) => self.affordable(voxel.get(), scale),
             None => {
                 Density::common_voxel(&self.pair.moving.density().scaled(scale), self.pair.fixed.density())
             }
@@ -158,6 +162,22 @@ impl<'a> Task<'a> {
         rayon::join(|| levels.moving.normals().len(), || levels.fixed.normals().len());
         self.clock.lap("normals");
         levels
+    }
+
+    /// A given voxel, or a coarser one where it would leave more points than can be matched all with all.
+    fn affordable(&self, fixed_voxel: f64, scale: f64) -> f64 {
+        let finest =
+            (scale * self.pair.moving.density().extent()).max(self.pair.fixed.density().extent()) * FINEST;
+        let mut voxel = fixed_voxel.max(finest);
+        loop {
+            let count = |cloud: &PreparedCloud, voxel| VoxelSample::of(cloud.points(), voxel).points.len();
+            let most = count(self.pair.moving, voxel / scale).max(count(self.pair.fixed, voxel));
+            if most <= MOST_SAMPLED {
+                return voxel;
+            }
+            // Cells of a surface become fewer with the square of their size.
+            voxel *= 1.05 * (most as f64 / MOST_SAMPLED as f64).sqrt();
+        }
     }
 
     /// Searches with a scale that is known at least about; `range` says what is known of it.
@@ -191,7 +211,7 @@ impl<'a> Task<'a> {
     }
 
     /// Starts from the caller's pose.
-    fn from_initial(&mut self, initial: &Similarity) -> Found {
+    fn start_from(&mut self, initial: &Similarity) -> Found {
         let [from, to] = if self.swapped {
             [self.pair.fixed.center(), self.pair.moving.center()]
         } else {

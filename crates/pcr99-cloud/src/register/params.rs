@@ -46,7 +46,8 @@ impl RegisterParams {
         Self::default()
     }
 
-    /// The edge of a voxel, in target units. Default: from the density and extent of both clouds.
+    /// The edge of a voxel, in target units. Default: from the density and extent of both clouds. One that would leave more points than
+    /// can be matched all with all (40 000) is made coarser; the outcome has the voxel that was used.
     ///
     /// # Errors
     /// Unless finite and positive.
