@@ -23,7 +23,7 @@ pub(crate) fn key_of(point: [f64; 3], inverse_cell: f64) -> Option<u64> {
 #[inline]
 pub(crate) fn hash_of<const N: usize>(words: [u64; N]) -> u64 {
     let mixed = words.into_iter().fold(0x243F_6A88_85A3_08D3, |state: u64, word| {
-        let product = u128::from(state ^ word) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+        let product = u128::from(state ^ word) * 0x9E37_79B9_7F4A_7C15;
         (product >> 64) as u64 ^ product as u64
     });
     mixed ^ mixed >> 32
