@@ -3,6 +3,7 @@
 //! MODE is one of
 //! * `moved` (default): each source moved at random, nothing given but the points; seed 0 does not move it;
 //! * `swapped`: source and target exchanged; the table has the difference from the inverse;
+//! * `thinned`: one in eight of each source's points is left, with noise of a fifth of a voxel;
 //! * `scaled`: each source also scaled by 0.2 to 5, and the scale unknown;
 //! * `unrelated`: a source of one scene, brought to the size of a target of another; none of them may be registered.
 //!
@@ -21,7 +22,7 @@ use std::{
 
 use common::{Row, errors, motion, moved, rows};
 use cpu_time::ProcessTime;
-use pcr99::{Scale, Similarity};
+use pcr99::{Scale, Similarity, random::Random};
 use pcr99_cloud::{CloudRegistration, PreparedCloud, RawCloud, RegisterParams, read_points, register, voxel};
 
 type Points = Vec<[f64; 3]>;
@@ -100,7 +101,12 @@ fn run(mode: &str, seed: u64, row: &Row, source: &Points, target: &Points) -> Ru
         factor = extent(target) / extent(source);
     }
     change = Similarity::new(factor, change.rotation(), change.translation());
-    let source = moved(source, &change);
+    let mut source = moved(source, &change);
+    if mode == "thinned" {
+        let mut random = Random::new(seed);
+        source =
+            source.iter().step_by(8).map(|p| p.map(|x| x + 0.2 * row.voxel * random.gaussian())).collect();
+    }
     let truth = change.inverse().then(&row.truth);
     let start = ProcessTime::now();
     let prepare = |points: &Points| PreparedCloud::new(RawCloud::new(points)).expect("a cloud");

@@ -6,7 +6,8 @@
 //! its FPFH is its own SPFH plus the mean of its neighbours', weighted by `1/distance²`. Each of the three parts sums to 200.
 //!
 //! Two kinds come out of one pass:
-//! * **signed**: as published. Turning all normals of a cloud round gives `−φ` and `−θ`, that is the same bins in reverse: [`turned`].
+//! * **signed**: as published. Turning all normals of a cloud round gives `−φ` and `−θ`, that is the same bins in reverse:
+//!   [`turned`](crate::fpfh::turned).
 //! * **unsigned**: of `|α|`, `|φ|` and `atan2(|w·n_t|, |u·n_t|)`, which do not depend on the sign of any normal. Less is told apart, but
 //!   nothing has to be known of what is inside and what outside.
 

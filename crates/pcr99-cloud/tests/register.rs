@@ -225,6 +225,31 @@ fn shapes_that_fit_in_several_ways_are_not_reliable() {
     }
 }
 
+/// A corridor with a niche every metre, seen from one place to another: it fits as well one niche farther.
+fn corridor(random: &mut Random) -> [f64; 3] {
+    let (along, across) = (8.0 * random.uniform(), random.uniform());
+    let niche = (along - along.floor() - 0.5).abs() < 0.2;
+    match random.below(4) {
+        0 => [along, 2.0 * across, 0.0],
+        1 => [along, 2.0 * across, 2.5],
+        2 => [along, if niche { -0.3 } else { 0.0 }, 2.5 * across],
+        _ => [along, 2.0, 2.5 * across],
+    }
+}
+
+#[test]
+fn a_corridor_that_repeats_itself_is_not_registered_wrongly() {
+    let target = sampled(60_000, 1, corridor);
+    // Half of it: which half cannot be told.
+    let half: Points =
+        sampled(60_000, 2, corridor).into_iter().filter(|p| (2.0..6.0).contains(&p[0])).collect();
+    let truth = motion(21, 1.0, 1.0);
+    let source = moved(&half, &truth.inverse());
+    let found = run(&source, &target, &RegisterParams::new());
+    let off = apart(&found.target_from_source.expect("a guess"), &truth, &source, found.voxel);
+    assert!(!found.is_registered() || off < 3.0, "{} voxels off, {}", off, found.reason);
+}
+
 #[test]
 fn unrelated_clouds_are_not_registered() {
     let (source, _) = pair(12, &motion(12, 1.0, 1.0), 0.01);
