@@ -36,6 +36,8 @@ pub enum Command {
     Demo(Demo),
     /// Find the transform from matches in a file.
     Solve(Box<Solve>),
+    /// Find the transform between two raw clouds.
+    Register(Box<Register>),
     /// Write a problem with known truth.
     Simulate(Simulate),
     /// Convert a cloud to another file format, with its normals, colours and intensities.
@@ -158,6 +160,70 @@ pub struct PaperOptions {
     /// Stop after this many hypotheses [default: no limit].
     #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub hypothesis_limit: Option<u64>,
+}
+
+/// `register`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pcr99 register a.ply b.ply
+  pcr99 register a.ply b.ply --json --write-aligned aligned.ply
+  pcr99 register model.ply photos.ply --scale unknown
+  pcr99 register a.ply b.ply --initial pose.txt --refine point-to-point")]
+pub struct Register {
+    /// The cloud to move.
+    pub source: PathBuf,
+    /// The cloud to move it onto.
+    pub target: PathBuf,
+
+    /// Edge of the voxels that the clouds are sampled with, in target units [default: from the density and extent of both].
+    #[arg(long, value_name = "V", value_parser = positive, allow_hyphen_values = true)]
+    pub voxel: Option<f64>,
+    /// Scale s: a positive number when it is known, `unknown`, or a range MIN..MAX that bounds an unknown one.
+    #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
+    pub scale: ScaleOption,
+    /// How the pose is refined.
+    #[arg(long, value_enum, default_value_t = RefineOption::PointToPlane)]
+    pub refine: RefineOption,
+    /// Start from the 4×4 matrix in this text file instead of searching.
+    #[arg(long, value_name = "FILE")]
+    pub initial: Option<PathBuf>,
+    /// Threads to use [default: all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
+    pub threads: Option<u64>,
+    /// Stop after this many seconds with the best found so far.
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
+    pub time_limit: Option<f64>,
+    /// Seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Print one JSON document (the same as --format json).
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    pub format: Format,
+    /// Write to this file what would go to standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the source, moved onto the target, to this file; only when it is registered.
+    #[arg(long, value_name = "FILE")]
+    pub write_aligned: Option<PathBuf>,
+    /// Write the aligned cloud even when the pose is not reliable.
+    #[arg(long, requires = "write_aligned")]
+    pub force: bool,
+}
+
+/// How a pose is refined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RefineOption {
+    /// To the tangent planes of the target.
+    PointToPlane,
+    /// To the points of the target.
+    PointToPoint,
+    /// Not at all.
+    None,
 }
 
 /// `simulate`.
@@ -330,7 +396,7 @@ pub enum OutlierCenterOption {
     Offset,
 }
 
-/// `--scale` of `solve`.
+/// `--scale` of `solve` and `register`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleOption(pub pcr99::Scale);
 

@@ -8,7 +8,11 @@ use std::{
 
 use anyhow::{Context, Result};
 use pcr99::{Doubt, Registration, Similarity, Status, StopReason};
-use pcr99_cloud::OutputFile;
+use pcr99_cloud::{
+    CloudRegistration, OutputFile,
+    register::{CloudSummary, PoseCandidate},
+    verify::Assessment,
+};
 use serde_json::{Map, Value, json};
 
 /// Where a document goes: checked before any work is done for it.
@@ -63,8 +67,6 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String
     let evidence =
         found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg }));
     let counters = found.counters;
-    let mut seconds = Map::from_iter([("total".to_owned(), json!(found.seconds.total))]);
-    seconds.extend(found.seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
     one_field_per_line(&json!({
         "schema": 1,
         "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
@@ -82,8 +84,88 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String
         "candidates": candidates,
         "stopped_because": found.stopped_because.as_str(),
         "counters": { "pairs": counters.pairs, "hypotheses": counters.hypotheses, "triplets": counters.triplets },
-        "seconds": seconds,
+        "seconds": seconds(&found.seconds),
     }))
+}
+
+/// The document of interface schema 1 for two clouds.
+pub(crate) fn cloud_json(found: &CloudRegistration) -> String {
+    let model = found.target_from_source.as_ref();
+    let fit = |a: &Assessment| json!({ "source": a.overlap_source, "target": a.overlap_target });
+    let candidate = |c: &PoseCandidate| {
+        json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa,
+                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.agreement, "residual_voxels": c.assessment.residual })
+    };
+    let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
+    let cloud = |c: &CloudSummary| json!({ "points": c.points, "not_finite": c.not_finite, "duplicates": c.duplicates, "sampled": c.sampled });
+    let matches = found.matches.as_ref();
+    let stopped = match found.stopped {
+        Some(request) => Some(StopReason::from(request)),
+        None => matches.map(|m| m.stopped_because),
+    };
+    one_field_per_line(&json!({
+        "schema": 1,
+        "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
+        "method": "default",
+        "status": found.status.as_str(),
+        "reason": found.reason.to_string(),
+        "transform": model.map(Similarity::matrix),
+        "scale": model.map(Similarity::scale),
+        "rotation": model.map(Similarity::rotation),
+        "translation": model.map(Similarity::translation),
+        "fitness": found.fitness(),
+        "overlap": found.assessment.as_ref().map(fit),
+        "normal_agreement": found.assessment.map(|a| a.agreement),
+        "rmse": found.rmse,
+        "information": found.information,
+        "voxel": found.voxel,
+        "clouds": { "source": cloud(&found.source), "target": cloud(&found.target) },
+        "correspondences": matches.map_or(0, |m| m.matches),
+        "inliers": matches.map_or(&[][..], |m| &m.inliers),
+        "threshold": matches.map(|m| m.threshold),
+        "evidence": matches.map(|m| json!({ "log10_nfa": m.evidence.log10_nfa, "effective_inliers": m.evidence.effective_inliers })),
+        "candidates": candidates,
+        "stopped_because": stopped.map(StopReason::as_str),
+        "counters": matches.map(|m| json!({ "pairs": m.counters.pairs, "hypotheses": m.counters.hypotheses, "triplets": m.counters.triplets })),
+        "seconds": seconds(&found.seconds),
+    }))
+}
+
+/// A few lines to read on two clouds.
+pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
+    let mut text = String::new();
+    let status = match found.status {
+        Status::Registered => "registered",
+        Status::NotReliable => "NOT RELIABLE",
+        Status::NoSolution => "NO SOLUTION",
+    };
+    let _ = writeln!(text, "{status}: {}", found.reason);
+    if let (Some(model), Some(fit)) = (&found.target_from_source, &found.assessment) {
+        let rmse = found.rmse.map_or(String::new(), |rmse| format!(", residual {} rms", shown(rmse)));
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let _ = writeln!(
+            text,
+            "overlap {} of the source, {} of the target; {} of the normals agree{rmse}",
+            percent(fit.overlap_source),
+            percent(fit.overlap_target),
+            percent(fit.agreement)
+        );
+        let _ = writeln!(text, "scale {}", shown(model.scale()));
+        text += &rounded_matrix(model);
+    }
+    for (name, cloud) in [("source", &found.source), ("target", &found.target)] {
+        let _ = writeln!(text, "{name}: {} points, {} after sampling", cloud.points, cloud.sampled);
+    }
+    let matches = found.matches.as_ref().map_or(String::new(), |m| format!("{} matches, ", m.matches));
+    let _ = writeln!(text, "voxel {}, {matches}{} ms", shown(found.voxel), milliseconds(found.seconds.total));
+    text
+}
+
+/// Seconds with their stages.
+fn seconds(seconds: &pcr99::Seconds) -> Map<String, Value> {
+    let mut map = Map::from_iter([("total".to_owned(), json!(seconds.total))]);
+    map.extend(seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
+    map
 }
 
 /// The document as text: one field per line, as in the truth of `simulate`.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use pcr99::Similarity;
+
 /// Points of a scan or a model, with what the file knew of each.
 ///
 /// All lists that are there have as many entries as there are points, in the same order; readers of this crate
@@ -64,6 +66,16 @@ impl Cloud {
     /// A cloud of which only the points are known.
     pub fn new(points: Vec<[f64; 3]>) -> Self {
         Self { points, ..Self::default() }
+    }
+
+    /// The cloud moved by a transform, with its normals and its viewpoint; missing points stay missing.
+    pub fn moved(mut self, transform: &Similarity) -> Self {
+        let turn = transform.rotation();
+        let turned = |n: [f64; 3]| turn.map(|row| row[0] * n[0] + row[1] * n[1] + row[2] * n[2]);
+        self.points.iter_mut().for_each(|point| *point = transform.apply(*point));
+        self.normals.iter_mut().flatten().for_each(|normal| *normal = turned(*normal));
+        self.viewpoint = self.viewpoint.map(|place| transform.apply(place));
+        self
     }
 
     /// How many points there are, missing ones included.

@@ -1,4 +1,28 @@
-//! Point clouds and matches in files.
+//! Point clouds: files, and the way from two raw clouds to their pose.
+//!
+//! ```
+//! use pcr99_cloud::{PreparedCloud, RawCloud, RegisterParams, register};
+//!
+//! # fn clouds() -> (Vec<[f64; 3]>, Vec<[f64; 3]>) {
+//! #     let hills = |k: u32| { let (x, y) = (f64::from(k % 60) * 0.1, f64::from(k / 60) * 0.1);
+//! #         [x, y, (x * 1.3).sin() * (y * 0.9 + 0.4).cos() + 0.4 * (2.1 * x - 1.7 * y).sin()] };
+//! #     let target: Vec<[f64; 3]> = (0..3600).map(hills).collect();
+//! #     (target.iter().map(|p| [-p[1] + 7.0, p[0], p[2] - 2.0]).collect(), target)
+//! # }
+//! let (source_points, target_points) = clouds(); // or `read_points`
+//! let source = PreparedCloud::new(RawCloud::new(&source_points))?;
+//! let target = PreparedCloud::new(RawCloud::new(&target_points))?;
+//! let found = register(&source, &target, &RegisterParams::new())?;
+//! assert!(found.is_registered(), "{}", found.reason);
+//! let moved = found.target_from_source.expect("registered").apply(source_points[9]);
+//! assert!((0..3).all(|axis| (moved[axis] - target_points[9][axis]).abs() < 0.05));
+//! # Ok::<(), pcr99_cloud::RegisterError>(())
+//! ```
+//!
+//! [`register`](mod@register) has the stages one by one; each is a module of its own. A [`PreparedCloud`] keeps its descriptors, for a cloud
+//! that is registered many times.
+//!
+//! # Files
 //!
 //! The method itself (crate `pcr99`) knows nothing of files: it takes two lists of points. This crate
 //! brings files to that form, and says what is wrong, where, and what to do when they are not in order.
@@ -45,9 +69,57 @@ mod error;
 /// One file per format, and the public readers on top of them.
 pub mod files;
 
+/// Finite points, each once.
+pub mod clean;
+
+/// Cubic cells.
+mod grid;
+
+/// Centroids of voxels, and how large a voxel should be.
+pub mod voxel;
+
+/// A k-d tree.
+pub mod tree;
+
+/// Who is near whom.
+pub mod neighbors;
+
+/// Normals.
+pub mod normals;
+
+/// Which way normals point.
+pub mod orient;
+
+/// Descriptors.
+pub mod fpfh;
+
+/// Nearest descriptors.
+pub mod matching;
+
+/// A cloud made ready.
+pub mod prepare;
+
+/// Poses held against the clouds.
+pub mod verify;
+
+/// Iterated closest points.
+pub mod refine;
+
+/// Two raw clouds → their pose.
+pub mod register;
+
+/// Hot loops.
+mod kernel;
+
+/// Small vectors and matrices.
+mod vector;
+
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
     CloudFormat, Matches, OutputFile, Written, is_decoding, read_cloud, read_indices, read_matches,
     read_matches_text, read_points, write_cloud, write_matches,
 };
+pub use prepare::{PreparedCloud, RawCloud};
+pub use refine::Refinement;
+pub use register::{CloudRegistration, RegisterError, RegisterParams, register, register_until};

@@ -3,6 +3,7 @@
 mod bench;
 mod convert;
 mod demo;
+mod register;
 mod simulate;
 mod solve;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     match &args.command {
         Command::Demo(options) => demo::run(options, args.quiet),
         Command::Solve(options) => solve::run(options, args),
+        Command::Register(options) => register::run(options, args),
         Command::Simulate(options) => simulate::run(options),
         Command::Convert(options) => convert::run(options, args.quiet),
         Command::Bench(options) => bench::run(options, args.quiet),

@@ -1,0 +1,165 @@
+//! `pcr99 register`: from two files to a pose, a verdict and the aligned cloud.
+
+use std::fmt::Write as _;
+
+use pcr99::{Similarity, random::Random};
+
+use crate::place::Place;
+
+/// Hills with three boxes on them, as text.
+fn cloud(seed: u64, low: f64, high: f64, pose: &Similarity) -> String {
+    let mut random = Random::new(seed);
+    let boxes = [[1.0, 2.0, 0.8, 1.1], [2.6, 0.8, 0.5, 1.6], [2.2, 2.6, 0.9, 0.7]];
+    let mut text = String::new();
+    for _ in 0..9000 {
+        let (x, y) = (low + (high - low) * random.uniform(), 3.5 * random.uniform());
+        let on = boxes.iter().find(|b| (x - b[0]).abs() < 0.5 * b[2] && (y - b[1]).abs() < 0.5 * b[2]);
+        let hills = 0.4 * (1.3 * x).sin() * (1.9 * y + 0.4).cos() + 0.3 * (2.9 * x - 1.4 * y).sin();
+        let mut p = [x, y, on.map_or(hills, |b| b[3])];
+        if let Some(b) = on.filter(|_| random.below(2) == 0) {
+            let axis = random.below(2);
+            p[axis] = b[axis] + if random.below(2) == 0 { 0.5 * b[2] } else { -0.5 * b[2] };
+            p[2] = b[3] * random.uniform();
+        }
+        let [x, y, z] = pose.apply(p.map(|x| x + 0.003 * random.gaussian()));
+        let _ = writeln!(text, "{x} {y} {z}");
+    }
+    text
+}
+
+fn still() -> Similarity {
+    Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3])
+}
+
+/// Where the source of [`place`] was before it was moved.
+fn truth() -> Similarity {
+    Similarity::from_quaternion(1.0, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0])
+}
+
+/// A place with two views, `a.xyz` moved off `b.xyz`.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("a.xyz", cloud(1, 0.0, 3.0, &truth().inverse()));
+    place.write("b.xyz", cloud(2, 0.6, 3.5, &still()));
+    place
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    text.split_whitespace().map(|x| x.parse().expect("a number")).collect()
+}
+
+fn assert_near_truth(matrix: &[f64]) {
+    let truth: Vec<f64> = truth().matrix().into_iter().flatten().collect();
+    assert_eq!(matrix.len(), 16);
+    assert!(matrix.iter().zip(&truth).all(|(x, t)| (x - t).abs() < 0.03), "{matrix:?}");
+}
+
+#[test]
+fn two_clouds_give_matrix_document_and_aligned_cloud() {
+    let place = place();
+    let ran = place.run("register a.xyz b.xyz --format matrix --write-aligned moved.ply");
+    assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""));
+    assert_near_truth(&numbers(&ran.out));
+    // The aligned cloud is on the target: registering it again moves it hardly.
+    let ran = place.run("register moved.ply b.xyz --json");
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    let document: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(document["status"], "registered");
+    assert_eq!(document["schema"], 1);
+    for (row, column) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+        let x = document["transform"][row][column].as_f64().expect("a number");
+        assert!((x - f64::from(u8::from(row == column))).abs() < 0.03, "{row} {column} {x}");
+    }
+    assert!(document["fitness"].as_f64().expect("a number") > 0.7);
+    assert!(document["overlap"]["target"].as_f64().expect("a number") > 0.7);
+    assert_eq!(document["information"].as_array().expect("rows").len(), 6);
+    assert_eq!(document["clouds"]["source"]["points"], 9000);
+    assert!(document["seconds"]["features"].as_f64().expect("a number") > 0.0);
+    assert!(document["evidence"]["log10_nfa"].as_f64().expect("a number") < -20.0);
+}
+
+#[test]
+fn a_guess_and_an_unknown_scale_are_taken() {
+    let place = place();
+    let pose = truth().matrix().map(|row| row.map(|x| x.to_string()).join(" ")).join("\n");
+    place.write("pose.txt", pose);
+    let ran = place.run("register a.xyz b.xyz --initial pose.txt --format matrix");
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert_near_truth(&numbers(&ran.out));
+    let ran = place.run("register a.xyz b.xyz --scale unknown --format matrix --threads 2");
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert_near_truth(&numbers(&ran.out));
+    let ran = place.run("register a.xyz b.xyz --initial pose.txt --scale 2");
+    assert_eq!(ran.status, Some(2));
+    assert_eq!(
+        ran.err,
+        "error: `pose.txt` has scale 1, but --scale is 2: make them agree, or give --scale unknown\n"
+    );
+}
+
+#[test]
+fn what_is_not_reliable_is_written_only_when_forced() {
+    let place = place();
+    let plane: String =
+        (0..4000).map(|k| format!("{} {} 0\n", f64::from(k % 63), f64::from(k / 63))).collect();
+    place.write("plane.xyz", plane);
+    let before = place.listing();
+    let args = "register plane.xyz b.xyz --write-aligned moved.xyz";
+    let ran = place.run(args);
+    assert_eq!(ran.status, Some(1), "{}", ran.out);
+    assert!(ran.out.starts_with("NOT RELIABLE: "), "{}", ran.out);
+    assert!(ran.err.contains("the aligned cloud is not written"), "{}", ran.err);
+    assert_eq!(place.listing(), before);
+    let ran = place.run(&format!("{args} --force"));
+    assert_eq!(ran.status, Some(1));
+    assert_eq!(place.read("moved.xyz").lines().count(), 4000);
+}
+
+#[test]
+fn points_left_out_are_counted() {
+    let place = place();
+    let mut holes = place.read("a.xyz");
+    holes.push_str("nan nan nan\nnan 0 0\n");
+    holes = format!("{}{holes}", holes.lines().next().expect("a line").to_owned() + "\n");
+    place.write("holes.xyz", holes);
+    let ran = place.run("register holes.xyz b.xyz --json");
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert_eq!(ran.err, "note: `holes.xyz`: of 9003 points left out: 2 not finite, 1 there twice\n");
+    let document: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(document["clouds"]["source"]["not_finite"], 2);
+    assert_eq!(document["clouds"]["source"]["duplicates"], 1);
+}
+
+#[test]
+fn bad_input_is_named_and_nothing_is_written() {
+    let place = place();
+    place.write("empty.xyz", "");
+    place.write("two.xyz", "0 0 0\n1 1 1\n1 1 1\n");
+    place.write("line.xyz", "0 0 0\n1 1 1\n2 2 2\n3 3 3\n");
+    place.write("short.txt", "1 0 0 0\n");
+    place.write("odd.txt", "1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1");
+    let before = place.listing();
+    let cases = [
+        ("empty.xyz b.xyz", "`empty.xyz`: the file is empty"),
+        (
+            "two.xyz b.xyz",
+            "error: `two.xyz`: 2 distinct point(s) of 3; at least 3 that are finite are needed\n",
+        ),
+        ("b.xyz line.xyz", "error: `line.xyz`: all 4 distinct points are on one line"),
+        ("none.xyz b.xyz", "cannot read `none.xyz`"),
+        ("- b.xyz", "a cloud must come from a file"),
+        ("a.xyz b.xyz --initial short.txt", "`short.txt` has 4 numbers; a transform has 16"),
+        ("a.xyz b.xyz --initial odd.txt", "`odd.txt` is not [sR t; 0 1] with a rotation R"),
+        ("a.xyz b.xyz --voxel -1", "expected a positive number"),
+        ("a.xyz b.xyz --refine magic", "invalid value 'magic'"),
+        ("a.xyz b.xyz --write-aligned moved.doc", "must end in .ply, .xyz or .txt"),
+        ("a.xyz b.xyz --force", "--write-aligned"),
+    ];
+    for (args, message) in cases {
+        let ran = place.run(&format!("register {args}"));
+        assert_eq!(ran.status, Some(2), "{args:?}");
+        assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
+        assert_eq!(ran.out, "", "{args:?}");
+    }
+    assert_eq!(place.listing(), before);
+}

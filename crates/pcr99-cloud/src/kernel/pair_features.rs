@@ -1,0 +1,160 @@
+//! The angles between one point with its normal and many others, as bins of their histograms: see [`crate::fpfh`].
+
+/// Pairs that are worked on side by side.
+pub(crate) const BATCH: usize = 64;
+/// Bins of each histogram.
+pub(crate) const BINS: usize = 11;
+/// Where pairs without angles are put: a point on another, or a normal along the line between them.
+pub(crate) const NONE: u32 = 15;
+
+/// Other points, relative to the one, and their normals.
+#[derive(Debug, Clone)]
+pub(crate) struct Others {
+    pub(crate) place: [[f32; BATCH]; 3],
+    pub(crate) normal: [[f32; BATCH]; 3],
+}
+
+impl Others {
+    pub(crate) const EMPTY: Self = Self { place: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3] };
+}
+
+/// Bins of `θ`, `α`, `φ`, signed and then unsigned.
+pub(crate) type Bins = [[u32; BATCH]; 6];
+
+compiled_twice! {
+    /// The bins of all pairs of the batch.
+    pub(crate) fn pair_bins(normal: [f32; 3], others: &Others, bins: &mut Bins) = pair_bins_lanes
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn pair_bins_lanes(normal: [f32; 3], others: &Others, bins: &mut Bins) {
+    let [px, py, pz] = &others.place;
+    let [mx, my, mz] = &others.normal;
+    for k in 0..BATCH {
+        let features = angles(normal, [px[k], py[k], pz[k]], [mx[k], my[k], mz[k]]);
+        for (bins, bin) in bins.iter_mut().zip(features) {
+            bins[k] = bin;
+        }
+    }
+}
+
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 6] {
+    let dot = |u: [f32; 3], v: [f32; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    let cross = |u: [f32; 3], v: [f32; 3]| {
+        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    };
+    let length_sq = dot(p, p);
+    let inverse = 1.0 / length_sq.max(f32::MIN_POSITIVE).sqrt();
+    let d = [p[0] * inverse, p[1] * inverse, p[2] * inverse];
+    let (at_n, at_m) = (dot(n, d), dot(m, d));
+    // The smaller angle with the line, whichever way the normals point, has the larger cosine.
+    let swap = at_m.abs() > at_n.abs();
+    let choose = |a: f32, b: f32| if swap { b } else { a };
+    let u = [choose(n[0], m[0]), choose(n[1], m[1]), choose(n[2], m[2])];
+    let t = [choose(m[0], n[0]), choose(m[1], n[1]), choose(m[2], n[2])];
+    let d = [choose(d[0], -d[0]), choose(d[1], -d[1]), choose(d[2], -d[2])];
+    let phi = choose(at_n, -at_m);
+    let v = cross(d, u);
+    let v_sq = dot(v, v);
+    let v_inverse = 1.0 / v_sq.max(f32::MIN_POSITIVE).sqrt();
+    let v = [v[0] * v_inverse, v[1] * v_inverse, v[2] * v_inverse];
+    let w = cross(u, v);
+    let alpha = dot(v, t);
+    let (steep, theta) = angle(dot(w, t), dot(u, t));
+    let shares = [
+        0.5 + 0.5 / PI * theta,
+        0.5 + 0.5 * alpha,
+        0.5 + 0.5 * phi,
+        2.0 / PI * steep,
+        alpha.abs(),
+        phi.abs(),
+    ];
+    let valid = length_sq > 0.0 && v_sq > 1e-10;
+    shares.map(|share| {
+        let bin = (share * BINS as f32).clamp(0.0, BINS as f32 - 1.0) as i32 as u32;
+        if valid { bin } else { NONE }
+    })
+}
+
+const PI: f32 = std::f32::consts::PI;
+
+/// The angle of the vector `(x, y)`, folded into the first quadrant and as it is, off by about 10⁻⁶: the series of Abramowitz and Stegun
+/// 4.4.49. Only bins depend on it; unlike the C library's it is the same on every CPU.
+#[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
+#[inline(always)]
+fn angle(y: f32, x: f32) -> (f32, f32) {
+    let (ax, ay) = (x.abs(), y.abs());
+    let z = ax.min(ay) / ax.max(ay).max(f32::MIN_POSITIVE);
+    let s = z * z;
+    let mut sum = 0.002_866_225_7_f32;
+    for c in
+        [-0.016_165_737, 0.042_909_614, -0.075_289_64, 0.106_562_64, -0.142_089, 0.199_935_5, -0.333_331_45]
+    {
+        sum = sum * s + c;
+    }
+    let first = z * (1.0 + s * sum);
+    let steep = if ay > ax { 0.5 * PI - first } else { first };
+    let half = if x < 0.0 { PI - steep } else { steep };
+    (steep, if y < 0.0 { -half } else { half })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcr99::random::Random;
+
+    #[test]
+    fn the_angle_is_right_all_round() {
+        for k in -1000..=1000 {
+            let truth = f64::from(k) * std::f64::consts::PI / 1000.5;
+            let (steep, found) = angle((3.0 * truth.sin()) as f32, (3.0 * truth.cos()) as f32);
+            assert!((f64::from(found) - truth).abs() < 2e-6, "{truth} {found}");
+            let folded = truth.abs().min(std::f64::consts::PI - truth.abs());
+            assert!((f64::from(steep) - folded).abs() < 2e-6, "{truth} {steep}");
+        }
+        assert_eq!(angle(0.0, 0.0), (0.0, 0.0));
+    }
+
+    #[test]
+    fn both_compilations_are_equal_to_the_bit() {
+        let mut random = Random::new(5);
+        for _ in 0..200 {
+            let mut others = Others::EMPTY;
+            for column in others.place.iter_mut().chain(&mut others.normal) {
+                // Some coordinates are zero, so that some pairs have no angles.
+                column
+                    .iter_mut()
+                    .for_each(|x| *x = if random.below(3) == 0 { 0.0 } else { random.gaussian() as f32 });
+            }
+            let normal = [0.6, 0.0, -0.8];
+            let (mut chosen, mut portable) = ([[0; BATCH]; 6], [[0; BATCH]; 6]);
+            pair_bins(normal, &others, &mut chosen);
+            pair_bins_lanes(normal, &others, &mut portable);
+            assert_eq!(chosen, portable);
+            assert!(chosen.iter().flatten().all(|&bin| bin < BINS as u32 || bin == NONE));
+        }
+    }
+
+    #[test]
+    fn known_pairs_have_known_bins() {
+        let mut others = Others::EMPTY;
+        // Beside it on a plane: all angles are zero. Around a right corner: φ = cos 45°, θ = 90°.
+        let half = 0.5_f32.sqrt();
+        for (k, (p, m)) in
+            [([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]), ([half, 0.0, half], [1.0, 0.0, 0.0])].into_iter().enumerate()
+        {
+            for axis in 0..3 {
+                others.place[axis][k] = p[axis];
+                others.normal[axis][k] = m[axis];
+            }
+        }
+        let mut bins = [[0; BATCH]; 6];
+        pair_bins([0.0, 0.0, 1.0], &others, &mut bins);
+        assert_eq!(bins.map(|part| part[0]), [5, 5, 5, 0, 0, 0]);
+        assert_eq!(bins.map(|part| part[1])[1..4], [5, 9, 10]);
+        assert_eq!(bins.map(|part| part[2]), [NONE; 6], "a point on the other");
+    }
+}

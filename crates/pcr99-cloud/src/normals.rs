@@ -1,0 +1,124 @@
+//! Normals by principal components: the direction in which the neighbourhood of a point extends least.
+
+use rayon::prelude::*;
+
+use crate::{
+    tree::KdTree,
+    vector::{dot, minus, symmetric_eigen},
+};
+
+/// With fewer neighbours than this within the radius, the nearest few farther away help out.
+const FEW: usize = 5;
+/// So many, …
+const HELPERS: usize = 8;
+/// … but no farther than so many radii.
+const REACH: f64 = 2.5;
+/// A neighbourhood whose second largest extent (standard deviation) is below this share of its largest is a line, and has no normal.
+const LINE: f64 = 0.05;
+
+/// The normals of a cloud's points: unit vectors whose sign means nothing yet; zero where the neighbours do not fix a plane.
+///
+/// The neighbourhood is that within `radius`; `tree` is that of the points.
+pub fn estimate(points: &[[f64; 3]], tree: &KdTree, radius: f64) -> Vec<[f64; 3]> {
+    let normal = |i: usize| {
+        let mut moments = Moments::new(points[i]);
+        tree.for_each_within(points[i], radius, |p| {
+            if p.index != i {
+                moments.add(points[p.index]);
+            }
+        });
+        if moments.count < FEW + 1 {
+            moments = Moments::new(points[i]);
+            let several = tree.nearest_several(points[i], HELPERS + 1, REACH * radius);
+            several.iter().filter(|p| p.index != i).for_each(|p| moments.add(points[p.index]));
+        }
+        moments.normal()
+    };
+    (0..points.len()).into_par_iter().map(normal).collect()
+}
+
+/// Count, sum and sums of products, relative to a point among them.
+struct Moments {
+    origin: [f64; 3],
+    count: usize,
+    sum: [f64; 3],
+    products: [[f64; 3]; 3],
+}
+
+impl Moments {
+    /// Of this one point.
+    fn new(origin: [f64; 3]) -> Self {
+        Self { origin, count: 1, sum: [0.0; 3], products: [[0.0; 3]; 3] }
+    }
+
+    fn add(&mut self, point: [f64; 3]) {
+        let d = minus(point, self.origin);
+        self.count += 1;
+        for i in 0..3 {
+            self.sum[i] += d[i];
+            for j in 0..=i {
+                self.products[i][j] += d[i] * d[j];
+            }
+        }
+    }
+
+    fn normal(&self) -> [f64; 3] {
+        let n = self.count as f64;
+        let covariance: [[f64; 3]; 3] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| {
+                self.products[i.max(j)][i.min(j)] / n - self.sum[i] / n * (self.sum[j] / n)
+            })
+        });
+        let (values, vectors) = symmetric_eigen(&covariance);
+        if self.count < 3 || values[1] <= LINE * LINE * values[2] {
+            return [0.0; 3];
+        }
+        let length = dot(vectors[0], vectors[0]).sqrt();
+        vectors[0].map(|x| x / length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcr99::random::Random;
+
+    fn normals_of(points: &[[f64; 3]], radius: f64) -> Vec<[f64; 3]> {
+        estimate(points, &KdTree::new(points), radius)
+    }
+
+    #[test]
+    fn normals_of_a_sphere_point_to_its_centre() {
+        // Evenly spread by the golden angle: z from −1 to 1 in equal steps.
+        let golden = 2.399_963_229_728_653_f64;
+        let points: Vec<[f64; 3]> = (0..4000)
+            .map(|k| {
+                let z = 1.0 - (2.0 * f64::from(k) + 1.0) / 4000.0;
+                let (r, angle) = ((1.0 - z * z).sqrt(), golden * f64::from(k));
+                [7.0 + r * angle.cos(), r * angle.sin() - 3.0, z]
+            })
+            .collect();
+        for (p, n) in points.iter().zip(normals_of(&points, 0.12)) {
+            let outward = minus(*p, [7.0, -3.0, 0.0]);
+            // Within one degree.
+            assert!(dot(n, outward).abs() > 0.99985, "{p:?} {n:?}");
+        }
+    }
+
+    #[test]
+    fn a_plane_has_one_normal_and_a_line_none() {
+        let mut random = Random::new(3);
+        let plane: Vec<[f64; 3]> = (0..500)
+            .map(|_| {
+                let (x, y) = (random.uniform(), random.uniform());
+                [x, y, 0.5 * x - 0.25 * y]
+            })
+            .collect();
+        let length = (0.25_f64 + 0.0625 + 1.0).sqrt();
+        let truth = [-0.5 / length, 0.25 / length, 1.0 / length];
+        assert!(normals_of(&plane, 0.1).iter().all(|n| dot(*n, truth).abs() > 1.0 - 1e-9));
+        let line: Vec<[f64; 3]> = (0..50).map(|k| [f64::from(k), 2.0 * f64::from(k), 0.0]).collect();
+        assert!(normals_of(&line, 5.0).iter().all(|n| *n == [0.0; 3]));
+        assert_eq!(normals_of(&[[1.0; 3]], 1.0), [[0.0; 3]]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Which way normals point.
+//!
+//! Descriptors tell more apart when the normals of a surface all point to the same side. Where the sensor is known, that is the side it
+//! saw. Else neighbours are made to agree, along a tree that passes from normal to normal over the smallest angles (Hoppe et al., 1992);
+//! what then remains open is one sign for each connected piece.
+
+use crate::{
+    neighbors::Neighbors,
+    vector::{dot, minus},
+};
+
+/// How the normals of a cloud are oriented. Both clouds of a pair must use the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Orientation {
+    /// As the normals that came with the cloud.
+    Given,
+    /// Towards where the sensor was.
+    Viewpoint,
+    /// Neighbours agree; each connected piece mostly outward. Which side that is, is not certain.
+    Consistent,
+}
+
+/// Turns each normal to the side of `viewpoint`.
+pub fn towards(viewpoint: [f64; 3], points: &[[f64; 3]], normals: &mut [[f64; 3]]) {
+    for (p, n) in points.iter().zip(normals) {
+        if dot(*n, minus(viewpoint, *p)) < 0.0 {
+            *n = n.map(|x| -x);
+        }
+    }
+}
+
+/// Turns each normal to the side of its guide; one that is zero turns nothing.
+pub fn along(guides: &[[f64; 3]], normals: &mut [[f64; 3]]) {
+    for (guide, n) in guides.iter().zip(normals) {
+        if dot(*n, *guide) < 0.0 {
+            *n = n.map(|x| -x);
+        }
+    }
+}
+
+/// Turns normals so that neighbours within `radius` agree, and each connected piece points outward rather than inward.
+pub fn consistently(points: &[[f64; 3]], neighbors: &Neighbors, radius: f64, normals: &mut [[f64; 3]]) {
+    let radius_sq = (radius * radius) as f32;
+    // The cost of passing from one to the other, in 2⁻²⁰, then the two.
+    let mut edges: Vec<(u32, u32, u32)> = Vec::new();
+    for i in 0..points.len() {
+        for (j, _) in neighbors.of(i).filter(|&(j, d_sq)| j > i && d_sq <= radius_sq) {
+            let cosine = dot(normals[i], normals[j]).abs();
+            if cosine > 0.0 {
+                edges.push((((1.0 - cosine).max(0.0) * f64::from(1 << 20)) as u32, i as u32, j as u32));
+            }
+        }
+    }
+    edges.sort_unstable();
+    let mut forest = Forest::new(points.len());
+    for (_, i, j) in edges {
+        let opposed = dot(normals[i as usize], normals[j as usize]) < 0.0;
+        forest.join(i, j, opposed);
+    }
+    let mut pieces: Vec<Piece> = vec![Piece::default(); points.len()];
+    let found: Vec<(usize, bool)> = (0..points.len() as u32).map(|i| forest.find(i)).collect();
+    for (i, &(root, opposed)) in found.iter().enumerate() {
+        if opposed {
+            normals[i] = normals[i].map(|x| -x);
+        }
+        let piece = &mut pieces[root];
+        piece.count += 1.0;
+        piece.sum.iter_mut().zip(points[i]).for_each(|(sum, x)| *sum += x);
+    }
+    for (i, &(root, _)) in found.iter().enumerate() {
+        let piece = &mut pieces[root];
+        let middle = piece.sum.map(|x| x / piece.count);
+        piece.outward += dot(normals[i], minus(points[i], middle));
+    }
+    for (i, &(root, _)) in found.iter().enumerate() {
+        if pieces[root].outward < 0.0 {
+            normals[i] = normals[i].map(|x| -x);
+        }
+    }
+}
+
+/// What is joined by edges so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Piece {
+    count: f64,
+    sum: [f64; 3],
+    outward: f64,
+}
+
+/// Sets that are joined, each member knowing whether it is opposed to its root.
+struct Forest {
+    parents: Vec<(u32, bool)>,
+    sizes: Vec<u32>,
+}
+
+impl Forest {
+    fn new(n: usize) -> Self {
+        Self { parents: (0..n as u32).map(|i| (i, false)).collect(), sizes: vec![1; n] }
+    }
+
+    fn find(&mut self, i: u32) -> (usize, bool) {
+        let (mut root, mut opposed) = (i, false);
+        while self.parents[root as usize].0 != root {
+            // Halving the way: each passes over its parent.
+            let (parent, flip) = self.parents[root as usize];
+            let (grandparent, parent_flip) = self.parents[parent as usize];
+            self.parents[root as usize] = (grandparent, flip ^ parent_flip);
+            opposed ^= flip ^ parent_flip;
+            root = grandparent;
+        }
+        (root as usize, opposed)
+    }
+
+    fn join(&mut self, i: u32, j: u32, opposed: bool) {
+        let ((a, a_opposed), (b, b_opposed)) = (self.find(i), self.find(j));
+        if a == b {
+            return;
+        }
+        let (large, small) = if self.sizes[a] >= self.sizes[b] { (a, b) } else { (b, a) };
+        self.parents[small] = (large as u32, a_opposed ^ b_opposed ^ opposed);
+        self.sizes[large] += self.sizes[small];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::KdTree;
+    use pcr99::random::Random;
+
+    /// A sphere with normals whose signs are random.
+    fn sphere() -> (Vec<[f64; 3]>, Vec<[f64; 3]>) {
+        let mut random = Random::new(6);
+        let place = |_| {
+            let v: [f64; 3] = std::array::from_fn(|_| random.gaussian());
+            let length = dot(v, v).sqrt();
+            let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
+            (v.map(|x| x / length), v.map(|x| sign * x / length))
+        };
+        (0..2000).map(place).unzip()
+    }
+
+    #[test]
+    fn neighbours_agree_and_a_closed_surface_points_outward() {
+        let (points, mut normals) = sphere();
+        let neighbors = Neighbors::within(&KdTree::new(&points), &points, 0.2);
+        consistently(&points, &neighbors, 0.2, &mut normals);
+        assert!(points.iter().zip(&normals).all(|(p, n)| dot(*p, *n) > 0.99));
+    }
+
+    #[test]
+    fn a_viewpoint_and_given_normals_decide() {
+        let (points, mut normals) = sphere();
+        towards([9.0, 0.0, 0.0], &points, &mut normals);
+        assert!(points.iter().zip(&normals).all(|(p, n)| dot(*n, minus([9.0, 0.0, 0.0], *p)) >= 0.0));
+        let inward: Vec<[f64; 3]> = points.iter().map(|p| p.map(|x| -0.3 * x)).collect();
+        along(&inward, &mut normals);
+        assert!(points.iter().zip(&normals).all(|(p, n)| dot(*p, *n) < -0.99));
+    }
+}

@@ -1,0 +1,402 @@
+//! Refinement: iterated closest points, to planes or to points, robust, with or without scale.
+//!
+//! Residual of a source point moved to `p`, its nearest target point `q` and the normal `n` there: `n·(p − q)`; for point-to-point the same
+//! along each of the three axes. A small further motion `p + ω × p + t + σ·p` changes it by `(p × n)·ω + n·t + (p·n)·σ`. Each pair has
+//! Tukey's weight `(1 − (d/g)²)²` of its distance `d`: nothing changes suddenly when a pair comes to or leaves the gate `g`, which
+//! narrows as the pose settles.
+
+use pcr99::Similarity;
+use rayon::prelude::*;
+
+use crate::{
+    prepare::Level,
+    vector::{cross, dot, minus, rotate, solve_positive, symmetric_eigen},
+};
+
+/// How the pose is refined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Refinement {
+    /// Distances to the tangent planes of the target: converges fastest on surfaces.
+    #[default]
+    PointToPlane,
+    /// Distances to the points of the target: for clouds that are no surfaces.
+    PointToPoint,
+    /// Not at all: the pose is the one that the matches give.
+    None,
+}
+
+/// Points of one task; fixed, so that sums are formed in the same order on any number of threads.
+const CHUNK: usize = 512;
+/// A step that moves nothing by more than this share of the gate is the last.
+const SETTLED: f64 = 1e-3;
+/// Pairs whose normals differ by more than this cosine (60°) are not on the same face.
+const SAME_FACE: f64 = 0.5;
+
+/// What is aligned with what.
+#[derive(Debug, Clone, Copy)]
+pub struct Icp<'a> {
+    /// The cloud that moves.
+    pub source: &'a Level,
+    /// The cloud that stays.
+    pub target: &'a Level,
+    /// Planes or points.
+    pub refinement: Refinement,
+    /// Whether the scale is estimated too. Then target points look for source points as well, else a smaller source would always fit
+    /// better.
+    pub with_scale: bool,
+    /// Whether points pair only when their normals are within 60° of each other. A coarse pose needs it; near the end it costs more
+    /// than it gives, since the source needs normals for it.
+    pub faces: bool,
+    /// Use about so many points of each.
+    pub points: usize,
+}
+
+/// What the pairs say of a final pose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinalFit {
+    /// Root mean square residual, in target units; `None` without pairs.
+    pub rmse: Option<f64>,
+    /// The inverse of the covariance of `(ω, t)` or `(ω, t, σ)`, as if residuals were independent.
+    pub information: Vec<Vec<f64>>,
+}
+
+/// Normal equations: `N` is 6, or 7 with scale.
+#[derive(Debug, Clone, Copy)]
+struct Equations {
+    matrix: [[f64; 7]; 7],
+    right: [f64; 7],
+    weight: f64,
+    pairs: usize,
+    sum_sq: f64,
+    places: [f64; 3],
+    places_sq: f64,
+}
+
+impl Equations {
+    const NONE: Self = Self {
+        matrix: [[0.0; 7]; 7],
+        right: [0.0; 7],
+        weight: 0.0,
+        pairs: 0,
+        sum_sq: 0.0,
+        places: [0.0; 3],
+        places_sq: 0.0,
+    };
+
+    /// The middle of the pairs, and how far they are from it (root mean square); never zero.
+    fn middle_and_spread(&self) -> ([f64; 3], f64) {
+        let middle = self.places.map(|x| x / self.weight);
+        let spread_sq = self.places_sq / self.weight - dot(middle, middle);
+        (middle, spread_sq.max(f64::MIN_POSITIVE).sqrt())
+    }
+
+    fn add(&mut self, p: [f64; 3], q: [f64; 3], n: [f64; 3], weight: f64) {
+        let turn = cross(p, n);
+        let row = [turn[0], turn[1], turn[2], n[0], n[1], n[2], dot(p, n)];
+        let residual = dot(n, minus(p, q));
+        for (i, x) in row.into_iter().enumerate() {
+            let weighted = weight * x;
+            self.right[i] -= weighted * residual;
+            // The lower half; `symmetric` fills in the rest.
+            self.matrix[i].iter_mut().zip(&row[..=i]).for_each(|(sum, y)| *sum += weighted * y);
+        }
+        self.weight += weight;
+        self.sum_sq += weight * residual * residual;
+        self.places.iter_mut().zip(p).for_each(|(sum, x)| *sum += weight * x);
+        self.places_sq += weight * dot(p, p);
+    }
+
+    fn merge(mut self, other: &Self) -> Self {
+        for i in 0..7 {
+            self.right[i] += other.right[i];
+            for j in 0..=i {
+                self.matrix[i][j] += other.matrix[i][j];
+            }
+        }
+        self.weight += other.weight;
+        self.pairs += other.pairs;
+        self.sum_sq += other.sum_sq;
+        for axis in 0..3 {
+            self.places[axis] += other.places[axis];
+        }
+        self.places_sq += other.places_sq;
+        self
+    }
+
+    fn symmetric(mut self) -> Self {
+        for i in 0..7 {
+            for j in 0..i {
+                self.matrix[j][i] = self.matrix[i][j];
+            }
+        }
+        self
+    }
+}
+
+/// A pair of points that belong together under the present pose.
+struct Pair {
+    moved: [f64; 3],
+    fixed: [f64; 3],
+    normal: [f64; 3],
+    distance_sq: f64,
+}
+
+impl Icp<'_> {
+    /// Refines `start` while the gate narrows from `widest` to `narrowest` (lengths in target units), in at most `iterations` steps.
+    /// The last pose that could be computed comes back, at worst `start`.
+    pub fn run(&self, start: Similarity, widest: f64, narrowest: f64, iterations: usize) -> Similarity {
+        let mut pose = start;
+        let mut gate = widest;
+        for _ in 0..iterations {
+            let equations = self.equations(&pose, gate);
+            let Some((next, change)) = self.step(&pose, &equations) else { break };
+            if !next.scale().is_finite() || !(0.5..2.0).contains(&(next.scale() / start.scale())) {
+                break;
+            }
+            pose = next;
+            if gate <= narrowest && change < SETTLED * narrowest {
+                break;
+            }
+            gate = (0.7 * gate).max(narrowest);
+        }
+        pose
+    }
+
+    /// The pose after one step, and how far it moves a point of the overlap at most, about.
+    fn step(&self, pose: &Similarity, equations: &Equations) -> Option<(Similarity, f64)> {
+        if equations.pairs < 6 {
+            return None;
+        }
+        // In units in which turning and shifting weigh about the same.
+        let (_, lever) = equations.middle_and_spread();
+        let unit = [1.0 / lever, 1.0 / lever, 1.0 / lever, 1.0, 1.0, 1.0, 1.0 / lever];
+        let mut matrix = equations.matrix;
+        let mut right = equations.right;
+        for i in 0..7 {
+            right[i] *= unit[i];
+            for j in 0..7 {
+                matrix[i][j] *= unit[i] * unit[j];
+            }
+            // What the pairs do not fix does not move.
+            matrix[i][i] += 1e-6 * equations.weight;
+        }
+        let x = if self.with_scale {
+            solve_positive(&matrix, right)?
+        } else {
+            let rigid: [[f64; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| matrix[i][j]));
+            let x = solve_positive(&rigid, std::array::from_fn(|i| right[i]))?;
+            std::array::from_fn(|i| if i < 6 { x[i] } else { 0.0 })
+        };
+        let change = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let x: [f64; 7] = std::array::from_fn(|i| x[i] * unit[i]);
+        // A quaternion with ω/2 as its vector turns by ω to second order, and is a rotation whatever ω is.
+        let quaternion = [1.0, 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]];
+        let further =
+            Similarity::from_quaternion((1.0 + x[6]).clamp(0.8, 1.25), quaternion, [x[3], x[4], x[5]]);
+        Some((pose.then(&further), change))
+    }
+
+    /// What the pairs within `gate` say of the final pose, in the frame of the target as it was given: `frame` brings there from the
+    /// coordinates of the level.
+    pub fn final_fit(&self, pose: &Similarity, gate: f64, frame: &Similarity) -> FinalFit {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let to_points = self.refinement == Refinement::PointToPoint;
+        let sum = self.sum_pairs(pose, gate, &|sum, pair| {
+            let (moved, fixed) = (frame.apply(pair.moved), frame.apply(pair.fixed));
+            let turned = [rotate(&frame.rotation(), pair.normal)];
+            for &normal in if to_points { &axes[..] } else { &turned[..] } {
+                sum.add(moved, fixed, normal, 1.0);
+            }
+            sum.pairs += 1;
+        });
+        let rows = if self.with_scale { 7 } else { 6 };
+        if sum.pairs == 0 {
+            return FinalFit { rmse: None, information: vec![vec![0.0; rows]; rows] };
+        }
+        // Residuals of an exact copy are rounding errors; they do not make the pose infinitely certain.
+        let finest = 1e-6 * gate * frame.scale();
+        let variance = (sum.sum_sq / sum.weight).max(finest * finest);
+        let information =
+            (0..rows).map(|i| (0..rows).map(|j| sum.matrix[i][j] / variance).collect()).collect();
+        FinalFit { rmse: Some((sum.sum_sq / sum.pairs as f64).sqrt()), information }
+    }
+
+    /// How firmly the pairs within `gate` hold the pose: the least eigenvalue of the mean of `row·rowᵀ`, about the middle of the pairs and
+    /// with turns measured by the way of a typical point. A plane, a sphere or a tube has a motion that changes no distance, and comes
+    /// out near the square of the noise of its normals; a box has 0.05 to 0.2.
+    pub fn rigidity(&self, pose: &Similarity, gate: f64) -> f64 {
+        let sum = self.equations(pose, gate);
+        if sum.pairs < 6 {
+            return 0.0;
+        }
+        let (middle, lever) = sum.middle_and_spread();
+        let about = self.sum_pairs(pose, gate, &|sum, pair| {
+            let arm = minus(pair.moved, middle).map(|x| x / lever);
+            sum.add(arm, arm, pair.normal, 1.0);
+        });
+        let rigid: [[f64; 6]; 6] =
+            std::array::from_fn(|i| std::array::from_fn(|j| about.matrix[i][j] / about.weight));
+        symmetric_eigen(&rigid).0[0]
+    }
+
+    /// The pairs within `gate`, as normal equations.
+    fn equations(&self, pose: &Similarity, gate: f64) -> Equations {
+        self.sum_pairs(pose, gate, &|sum, pair| {
+            let share = pair.distance_sq / (gate * gate);
+            let weight = (1.0 - share) * (1.0 - share);
+            sum.pairs += 1;
+            match self.refinement {
+                Refinement::PointToPoint => {
+                    for axis in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
+                        sum.add(pair.moved, pair.fixed, axis, weight);
+                    }
+                }
+                _ => sum.add(pair.moved, pair.fixed, pair.normal, weight),
+            }
+        })
+    }
+
+    /// Sums `add` over the pairs within `gate`, in fixed parts.
+    fn sum_pairs(
+        &self,
+        pose: &Similarity,
+        gate: f64,
+        add: &(dyn Fn(&mut Equations, &Pair) + Sync),
+    ) -> Equations {
+        let collect = |count: usize, pair: &(dyn Fn(usize) -> Option<Pair> + Sync)| {
+            let stride = count.div_ceil(self.points.max(1)).max(1);
+            let used = count.div_ceil(stride);
+            let tasks: Vec<usize> = (0..used).step_by(CHUNK).collect();
+            let part = |&first: &usize| {
+                let mut sum = Equations::NONE;
+                for k in first..used.min(first + CHUNK) {
+                    if let Some(pair) = pair(k * stride) {
+                        add(&mut sum, &pair);
+                    }
+                }
+                sum
+            };
+            let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
+            parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
+        };
+        let mut sum = collect(self.source.points.len(), &|i| self.forward(pose, i, gate));
+        if self.with_scale {
+            let back = pose.inverse();
+            sum = sum.merge(&collect(self.target.points.len(), &|i| self.backward(pose, &back, i, gate)));
+        }
+        sum.symmetric()
+    }
+
+    /// Source point `i` and the target point nearest to it.
+    fn forward(&self, pose: &Similarity, i: usize, gate: f64) -> Option<Pair> {
+        let moved = pose.apply(self.source.points[i]);
+        let near = self.target.tree.nearest(moved, gate)?;
+        let normal = || self.target.normals()[near.index];
+        let other = || rotate(&pose.rotation(), self.source.normals()[i]);
+        self.pair(moved, self.target.points[near.index], near.distance_sq, normal, other)
+    }
+
+    /// Target point `i` and the source point nearest to it.
+    fn backward(&self, pose: &Similarity, back: &Similarity, i: usize, gate: f64) -> Option<Pair> {
+        let scale = pose.scale();
+        let near = self.source.tree.nearest(back.apply(self.target.points[i]), gate / scale)?;
+        let normal = || rotate(&pose.rotation(), self.source.normals()[near.index]);
+        let other = || self.target.normals()[i];
+        let moved = pose.apply(self.source.points[near.index]);
+        self.pair(moved, self.target.points[i], near.distance_sq * scale * scale, normal, other)
+    }
+
+    fn pair(
+        &self,
+        moved: [f64; 3],
+        fixed: [f64; 3],
+        distance_sq: f64,
+        normal: impl Fn() -> [f64; 3],
+        other: impl Fn() -> [f64; 3],
+    ) -> Option<Pair> {
+        if self.refinement == Refinement::PointToPoint {
+            return Some(Pair { moved, fixed, normal: [0.0; 3], distance_sq });
+        }
+        let normal = normal();
+        let same_face = !self.faces || dot(normal, other()).abs() > SAME_FACE;
+        (same_face && normal != [0.0; 3]).then_some(Pair { moved, fixed, normal, distance_sq })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::distance_sq;
+    use pcr99::random::Random;
+
+    /// Three faces of a box with sides 3, 2 and 1.5, bent a little.
+    fn surface(seed: u64) -> Level {
+        let mut random = Random::new(seed);
+        let point = |_| {
+            let (u, v) = (random.uniform(), random.uniform());
+            match random.below(3) {
+                0 => [3.0 * u, 2.0 * v, 0.2 * u * v],
+                1 => [3.0 * u, 0.1 * u * u, 1.5 * v],
+                _ => [0.0, 2.0 * u, 1.5 * v],
+            }
+        };
+        let points: Vec<[f64; 3]> = (0..40_000).map(point).collect();
+        Level::of(&points, None, 0.06)
+    }
+
+    fn icp<'a>(source: &'a Level, target: &'a Level, refinement: Refinement, with_scale: bool) -> Icp<'a> {
+        Icp { source, target, refinement, with_scale, faces: true, points: 3000 }
+    }
+
+    fn off(pose: &Similarity) -> f64 {
+        let corner = [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.5]];
+        corner.iter().map(|&p| distance_sq(pose.apply(p), p).sqrt()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn a_small_motion_is_undone() {
+        let (source, target) = (surface(1), surface(2));
+        let start = Similarity::from_quaternion(1.0, [1.0, 0.02, -0.015, 0.01], [0.05, -0.04, 0.06]);
+        assert!(off(&start) > 0.1);
+        let plane = icp(&source, &target, Refinement::PointToPlane, false).run(start, 0.3, 0.1, 40);
+        assert!(off(&plane) < 0.01, "{}", off(&plane));
+        assert_eq!(plane.scale(), 1.0);
+        let point = icp(&source, &target, Refinement::PointToPoint, false).run(start, 0.3, 0.1, 60);
+        assert!(off(&point) < 0.03, "{}", off(&point));
+    }
+
+    #[test]
+    fn a_change_of_scale_is_undone() {
+        let (source, target) = (surface(3), surface(4));
+        let start = Similarity::from_quaternion(1.04, [1.0, 0.0, 0.01, 0.0], [0.02, 0.0, -0.03]);
+        let found = icp(&source, &target, Refinement::PointToPlane, true).run(start, 0.3, 0.1, 60);
+        assert!((found.scale() - 1.0).abs() < 0.003, "{}", found.scale());
+        assert!(off(&found) < 0.02, "{}", off(&found));
+    }
+
+    #[test]
+    fn nothing_near_leaves_the_start() {
+        let (source, target) = (surface(1), surface(2));
+        let far = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [100.0, 0.0, 0.0]);
+        let icp = icp(&source, &target, Refinement::PointToPlane, false);
+        assert_eq!(icp.run(far, 0.3, 0.1, 10), far);
+        assert_eq!(icp.rigidity(&far, 0.1), 0.0);
+        assert_eq!(icp.final_fit(&far, 0.1, &far).rmse, None);
+    }
+
+    #[test]
+    fn a_box_holds_and_threads_change_nothing() {
+        let (source, target) = (surface(1), surface(2));
+        let start = Similarity::from_quaternion(1.0, [1.0, 0.01, 0.0, 0.0], [0.02, 0.0, 0.0]);
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| {
+                let icp = icp(&source, &target, Refinement::PointToPlane, false);
+                (icp.run(start, 0.3, 0.1, 10), icp.rigidity(&start, 0.1))
+            })
+        };
+        let one = with(1);
+        assert_eq!(one, with(4));
+        assert!(one.1 > 0.03, "{}", one.1);
+    }
+}

@@ -1,0 +1,359 @@
+//! Two raw clouds → their pose, and how far it can be trusted.
+//!
+//! | step | where |
+//! |---|---|
+//! | finite points, each once; centred | [`crate::clean`], [`PreparedCloud`] |
+//! | how large a voxel should be; centroids | [`crate::voxel`] |
+//! | normals, and which way they point | [`crate::normals`], [`crate::orient`] |
+//! | descriptors | [`crate::fpfh`] |
+//! | nearest descriptors, pooled | [`crate::matching`] |
+//! | poses that the matches support | [`pcr99::solve`] |
+//! | each pose held against the clouds | [`crate::verify`] |
+//! | the best refined on denser points | [`crate::refine`] |
+//! | whether it can be trusted | `judge` |
+//!
+//! The pair is worked on in an order of its own, the cloud with fewer points moving, so that exchanging source and target gives the
+//! inverse.
+
+mod clock;
+mod error;
+mod judge;
+mod outcome;
+mod params;
+mod scales;
+mod search;
+
+use std::cmp::Ordering;
+
+use pcr99::{
+    Scale, Similarity, Status,
+    stop::{self, StopRequest},
+};
+use rayon::ThreadPoolBuilder;
+
+pub use error::RegisterError;
+pub use outcome::{CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, Reason};
+pub use params::RegisterParams;
+
+use self::{
+    clock::Clock,
+    judge::{Case, Judgement},
+    search::{Attempt, Contender, Effort, Levels, Pair},
+};
+use crate::{
+    orient::Orientation,
+    prepare::PreparedCloud,
+    refine::{FinalFit, Icp, Refinement},
+    voxel::{Density, VoxelSample},
+};
+
+/// Asked now and then during a registration; `Some` ends it.
+pub type SharedStopCheck<'a> = &'a (dyn Fn() -> Option<StopRequest> + Sync);
+
+/// Registers two clouds: finds the pose that puts `source` onto `target`.
+///
+/// # Errors
+/// At present none beyond what was checked when the clouds and parameters were made.
+pub fn register(
+    source: &PreparedCloud,
+    target: &PreparedCloud,
+    params: &RegisterParams,
+) -> Result<CloudRegistration, RegisterError> {
+    register_until(source, target, params, &stop::never)
+}
+
+/// Registers two clouds, asking `stop` now and then whether to end with the best found so far.
+///
+/// # Errors
+/// As [`register`].
+pub fn register_until(
+    source: &PreparedCloud,
+    target: &PreparedCloud,
+    params: &RegisterParams,
+    stop: SharedStopCheck<'_>,
+) -> Result<CloudRegistration, RegisterError> {
+    let work = || Task::new(source, target, params, stop).run();
+    if params.threads() == 0 {
+        return work();
+    }
+    match ThreadPoolBuilder::new().num_threads(params.threads()).build() {
+        Ok(pool) => pool.install(work),
+        // Where no threads can be had, the shared ones do.
+        Err(_) => work(),
+    }
+}
+
+/// Points of the dense level that the last refinement uses.
+const FINE_POINTS: usize = 5000;
+/// Points that a cloud may have after sampling: all are matched with all.
+const MOST_SAMPLED: usize = 40_000;
+/// Voxels are at least this share of the larger cloud.
+const FINEST: f64 = 1e-5;
+/// The dense level has voxels of this share of the others.
+const FINE: f64 = 0.5;
+
+/// One registration at work.
+struct Task<'a> {
+    pair: Pair<'a>,
+    /// Whether the moving cloud is the target.
+    swapped: bool,
+    /// Of fixed over moving units.
+    scale: Scale,
+    params: &'a RegisterParams,
+    stop: SharedStopCheck<'a>,
+    stopped: Option<StopRequest>,
+    clock: Clock,
+}
+
+/// What a task has come to.
+struct Found {
+    levels: Levels,
+    /// Best first.
+    known: Vec<Contender>,
+    attempt: Option<Attempt>,
+    pose: Option<(Similarity, Judgement)>,
+}
+
+impl<'a> Task<'a> {
+    fn new(
+        source: &'a PreparedCloud,
+        target: &'a PreparedCloud,
+        params: &'a RegisterParams,
+        stop: SharedStopCheck<'a>,
+    ) -> Self {
+        let swapped = order(source, target) == Ordering::Greater;
+        let (moving, fixed) = if swapped { (target, source) } else { (source, target) };
+        let way = [Orientation::Given, Orientation::Viewpoint]
+            .into_iter()
+            .find(|&way| moving.can_be_oriented(way) && fixed.can_be_oriented(way));
+        let orientation = way.unwrap_or(Orientation::Consistent);
+        let scale = if swapped { inverse_scale(params.scale()) } else { params.scale() };
+        let pair = Pair { moving, fixed, orientation };
+        Self { pair, swapped, scale, params, stop, stopped: None, clock: Clock::start() }
+    }
+
+    fn run(mut self) -> Result<CloudRegistration, RegisterError> {
+        let found = match (self.params.initial(), self.scale) {
+            (Some(initial), _) => self.start_from(initial),
+            (None, Scale::Known(scale)) => self.search(scale.get(), self.scale)?,
+            (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
+        };
+        Ok(self.outcome(found))
+    }
+
+    /// Whether the caller wants an end; remembers why.
+    fn is_stopped(&mut self) -> bool {
+        self.stopped = self.stopped.or_else(|| (self.stop)());
+        self.stopped.is_some()
+    }
+
+    /// The clouds with the voxels that suit them when one unit of the moving cloud is `scale` of the fixed one.
+    fn levels(&mut self, scale: f64) -> Levels {
+        let fixed_voxel = match self.params.voxel() {
+            Some(voxel) if self.swapped => self.affordable(voxel.get() * scale, scale),
+            Some(voxel) => self.affordable(voxel.get(), scale),
+            None => {
+                Density::common_voxel(&self.pair.moving.density().scaled(scale), self.pair.fixed.density())
+            }
+        };
+        self.clock.lap("voxel size");
+        let levels = self.pair.levels(fixed_voxel / scale, fixed_voxel);
+        self.clock.lap("voxels");
+        rayon::join(|| levels.moving.normals().len(), || levels.fixed.normals().len());
+        self.clock.lap("normals");
+        levels
+    }
+
+    /// A given voxel, or a coarser one where it would leave more points than can be matched all with all.
+    fn affordable(&self, fixed_voxel: f64, scale: f64) -> f64 {
+        let finest =
+            (scale * self.pair.moving.density().extent()).max(self.pair.fixed.density().extent()) * FINEST;
+        let mut voxel = fixed_voxel.max(finest);
+        loop {
+            let count = |cloud: &PreparedCloud, voxel| VoxelSample::of(cloud.points(), voxel).points.len();
+            let most = count(self.pair.moving, voxel / scale).max(count(self.pair.fixed, voxel));
+            if most <= MOST_SAMPLED {
+                return voxel;
+            }
+            // Cells of a surface become fewer with the square of their size.
+            voxel *= 1.05 * (most as f64 / MOST_SAMPLED as f64).sqrt();
+        }
+    }
+
+    /// Searches with a scale that is known at least about; `range` says what is known of it.
+    fn search(&mut self, scale: f64, range: Scale) -> Result<Found, RegisterError> {
+        let with_scale = !matches!(range, Scale::Known(_));
+        let levels = self.levels(scale);
+        let mut found = Found { levels, known: Vec::new(), attempt: None, pose: None };
+        for effort in [Effort::Mutual, Effort::All] {
+            if self.is_stopped() {
+                break;
+            }
+            let attempt =
+                self.pair.attempt(&found.levels, range, effort, self.params, self.stop, &mut self.clock)?;
+            if let Some(attempt) = attempt {
+                found.known.extend(attempt.contenders(&found.levels, with_scale, self.params.refinement()));
+                found.attempt = Some(attempt);
+            }
+            if found.known.is_empty() {
+                found.known.push(found.levels.guess(scale, with_scale));
+            }
+            found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
+            self.clock.lap("verify");
+            let judged = self.refine_and_judge(&found, with_scale);
+            let done = judged.1.status == Status::Registered;
+            found.pose = Some(judged);
+            if done {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Starts from the caller's pose.
+    fn start_from(&mut self, initial: &Similarity) -> Found {
+        let [from, to] = if self.swapped {
+            [self.pair.fixed.center(), self.pair.moving.center()]
+        } else {
+            [self.pair.moving.center(), self.pair.fixed.center()]
+        };
+        let inner = shift(from).then(initial).then(&shift(to.map(|x| -x)));
+        let start = if self.swapped { inner.inverse() } else { inner };
+        let with_scale = !matches!(self.scale, Scale::Known(_));
+        let levels = self.levels(start.scale());
+        let pose = match self.params.refinement() {
+            Refinement::None => start,
+            given => levels.settle(start, with_scale, given),
+        };
+        let assessment = levels.assess(&pose);
+        let known = vec![Contender { start, pose, inliers: 0, log10_nfa: 0.0, assessment }];
+        let mut found = Found { levels, known, attempt: None, pose: None };
+        self.clock.lap("verify");
+        found.pose = Some(self.refine_and_judge(&found, with_scale));
+        found
+    }
+
+    /// Refines the best on denser points, and judges it.
+    fn refine_and_judge(&mut self, found: &Found, with_scale: bool) -> (Similarity, Judgement) {
+        let best = &found.known[0];
+        let pose = match self.params.refinement() {
+            Refinement::None => best.start,
+            _ => {
+                let (dense, voxel) = self.dense(&found.levels, best.pose.scale());
+                self.fine(&dense, with_scale).run(best.pose, voxel, FINE * voxel, 20)
+            }
+        };
+        self.clock.lap("refine");
+        let case = Case {
+            levels: &found.levels,
+            moving: self.pair.moving,
+            fixed: self.pair.fixed,
+            pose,
+            known: &found.known,
+            is_given: self.params.initial().is_some(),
+            with_scale,
+        };
+        let judgement = case.judge();
+        self.clock.lap("verify");
+        (pose, judgement)
+    }
+
+    /// The clouds sampled more densely, and the voxel of the others in fixed units.
+    fn dense(&self, levels: &Levels, scale: f64) -> (Levels, f64) {
+        let voxel = levels.voxel(scale);
+        (self.pair.levels(FINE * levels.moving.voxel, FINE * levels.fixed.voxel), voxel)
+    }
+
+    fn fine<'l>(&self, dense: &'l Levels, with_scale: bool) -> Icp<'l> {
+        Icp {
+            source: &dense.moving,
+            target: &dense.fixed,
+            refinement: self.params.refinement(),
+            with_scale,
+            faces: false,
+            points: FINE_POINTS,
+        }
+    }
+
+    /// From the coordinates of the fixed cloud's centre to those of the target as it was given.
+    fn target_frame(&self, pose: &Similarity) -> Similarity {
+        if self.swapped {
+            pose.inverse().then(&shift(self.pair.moving.center()))
+        } else {
+            shift(self.pair.fixed.center())
+        }
+    }
+
+    /// A pose of the moving on the fixed cloud as one of the source on the target.
+    fn outward(&self, pose: &Similarity) -> Similarity {
+        let from_moving = shift(self.pair.moving.center().map(|x| -x));
+        let full = from_moving.then(pose).then(&shift(self.pair.fixed.center()));
+        if self.swapped { full.inverse() } else { full }
+    }
+
+    fn outcome(self, found: Found) -> CloudRegistration {
+        let seen = |assessment: crate::verify::Assessment| {
+            if self.swapped { assessment.inverse() } else { assessment }
+        };
+        let candidate = |c: &Contender| PoseCandidate {
+            target_from_source: self.outward(&c.pose),
+            inlier_count: c.inliers,
+            log10_nfa: c.log10_nfa,
+            assessment: seen(c.assessment),
+        };
+        let summaries = [(self.pair.moving, &found.levels.moving), (self.pair.fixed, &found.levels.fixed)]
+            .map(|(cloud, level)| CloudSummary::of(cloud, level.points.len()));
+        let [source, target] = if self.swapped { [summaries[1], summaries[0]] } else { summaries };
+        let fit: Option<FinalFit> = found.pose.map(|(pose, _)| {
+            let (dense, voxel) = self.dense(&found.levels, pose.scale());
+            let with_scale = !matches!(self.scale, Scale::Known(_));
+            self.fine(&dense, with_scale).final_fit(&pose, voxel, &self.target_frame(&pose))
+        });
+        let unit = if self.swapped { found.pose.map_or(1.0, |(pose, _)| 1.0 / pose.scale()) } else { 1.0 };
+        let matches = match (&found.attempt, &found.pose) {
+            (Some(attempt), Some((pose, _))) => attempt.summary(&found.levels, pose, unit),
+            _ => None,
+        };
+        let nothing = Judgement::nothing(self.stopped.is_some());
+        let judgement = found.pose.map_or(nothing, |(_, judgement)| judgement);
+        CloudRegistration {
+            status: judgement.status,
+            reason: judgement.reason,
+            target_from_source: found.pose.map(|(pose, _)| self.outward(&pose)),
+            assessment: found.pose.map(|_| seen(judgement.assessment)),
+            rmse: fit.as_ref().and_then(|fit| fit.rmse),
+            information: fit.map(|fit| fit.information),
+            matches,
+            candidates: found.known.iter().map(candidate).collect(),
+            voxel: unit * found.levels.voxel(found.pose.map_or(1.0, |(pose, _)| pose.scale())),
+            orientation: self.pair.orientation,
+            stopped: self.stopped,
+            source,
+            target,
+            seconds: self.clock.stop(),
+        }
+    }
+}
+
+/// Which cloud moves: the one with fewer points; of equally many the one whose coordinates come first.
+fn order(source: &PreparedCloud, target: &PreparedCloud) -> Ordering {
+    let (a, b) = (source.points(), target.points());
+    a.len().cmp(&b.len()).then_with(|| {
+        let mut compared = a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| x.total_cmp(y));
+        compared.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    })
+}
+
+/// What is known of `1/s`.
+fn inverse_scale(scale: Scale) -> Scale {
+    let inverse = match scale {
+        Scale::Unknown => Ok(Scale::Unknown),
+        Scale::Known(s) => Scale::known(1.0 / s.get()),
+        Scale::Between(low, high) => Scale::between(1.0 / high.get(), 1.0 / low.get()),
+    };
+    inverse.unwrap_or(scale)
+}
+
+fn shift(by: [f64; 3]) -> Similarity {
+    Similarity::new(1.0, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], by)
+}

@@ -1,0 +1,75 @@
+//! Unknown scale: descriptors of both clouds at voxel sizes in many ratios, each ratio a guess of the scale.
+//!
+//! By itself each cloud gets the voxel at which it fills some thousand cells, which makes its size one. Two clouds that share only part
+//! of a scene differ in size by more than the scale, so that ratios around the first are tried, the likeliest first. Descriptors bear
+//! voxels that are off by a tenth or two; steps of a third of an octave leave no gap. When one ratio has given a scale that the clouds
+//! bear out, all is searched again with voxels of exactly that ratio.
+
+use pcr99::Scale;
+
+use super::{
+    Found, RegisterError, Task,
+    search::{Contender, Effort},
+};
+
+/// Two to the third: the step between ratios.
+const STEP: f64 = 1.259_921_049_894_873_2;
+/// Steps to either side of the first ratio.
+const STEPS: i32 = 4;
+/// A ratio gives scales up to so many times itself or its inverse.
+const REACH: f64 = 1.35;
+/// A pose whose matches agree by chance less than once in so many powers of ten, …
+const CLEAR_EVIDENCE: f64 = -20.0;
+/// … whose surfaces are no farther apart than this, in voxels, …
+const CLEAR_RESIDUAL: f64 = 0.35;
+/// … and so many of whose normals agree, ends the search for a ratio.
+const CLEAR_AGREEMENT: f64 = 0.65;
+
+impl Task<'_> {
+    /// Searches for the scale, then with it.
+    pub(super) fn search_scales(&mut self) -> Result<Found, RegisterError> {
+        let (moving, fixed) = (self.pair.moving.density().voxel(), self.pair.fixed.density().voxel());
+        let bounds = match self.scale {
+            Scale::Between(low, high) => [low.get(), high.get()],
+            _ => [0.0, f64::INFINITY],
+        };
+        let mut best: Option<Contender> = None;
+        for step in (0..=2 * STEPS).map(|k| if k % 2 == 0 { k / 2 } else { -(k + 1) / 2 }) {
+            // The coarser of the two voxels gives way to coarser ones still, so that neither cloud is sampled beyond its density.
+            let coarser = STEP.powi(step.abs());
+            let (moving, fixed) =
+                if step > 0 { (moving, fixed * coarser) } else { (moving * coarser, fixed) };
+            let ratio = fixed / moving;
+            let low = (ratio / REACH).max(bounds[0]);
+            let high = (ratio * REACH).min(bounds[1]);
+            let Ok(range) = Scale::between(low, high) else { continue };
+            if self.is_stopped() {
+                break;
+            }
+            let levels = self.pair.levels(moving, fixed);
+            self.clock.lap("voxels");
+            let attempt =
+                self.pair.attempt(&levels, range, Effort::Mutual, self.params, self.stop, &mut self.clock)?;
+            let new =
+                attempt.map(|a| a.contenders(&levels, true, self.params.refinement())).unwrap_or_default();
+            for contender in new {
+                if best.as_ref().is_none_or(|best| contender.merit() > best.merit()) {
+                    best = Some(contender);
+                }
+            }
+            self.clock.lap("verify");
+            let clear = best.as_ref().is_some_and(|best| {
+                best.log10_nfa < CLEAR_EVIDENCE
+                    && best.assessment.residual < CLEAR_RESIDUAL
+                    && best.assessment.agreement > CLEAR_AGREEMENT
+            });
+            if clear {
+                break;
+            }
+        }
+        let scale = best.map_or(fixed / moving, |best| best.pose.scale()).clamp(bounds[0], bounds[1]);
+        let low = (scale / REACH).max(bounds[0]);
+        let high = (scale * REACH).min(bounds[1]);
+        self.search(scale, Scale::between(low, high)?)
+    }
+}

@@ -1,0 +1,291 @@
+//! Voxels: the centroid of the points in each cubic cell, and how large a cell should be.
+
+use pcr99::random::Random;
+use rayon::prelude::*;
+
+use crate::{
+    grid::{KeyTable, key_of},
+    vector::{lower_median, minus},
+};
+
+/// Points that one task bins. Fixed, so that sums are formed in the same order on any number of threads.
+const CHUNK: usize = 1 << 16;
+/// Of more points than this, as many at random say how large a cell should be.
+const LOOKED_AT: usize = 1 << 15;
+/// So many cells carry the shape of a scan: enough for descriptors to tell places apart, few enough to match all with all.
+const ENOUGH: usize = 5000;
+/// A cell should hold at least so many points on average; else neighbouring points fall into cells of their own, and the sampling pattern
+/// stays in the sample.
+const POINTS_PER_CELL: usize = 2;
+/// With fewer cells than this, a small cloud beside a large one is seen too coarsely.
+const FEW: usize = 1000;
+
+/// The centroids of the points in each voxel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VoxelSample {
+    /// One centroid for each voxel with points in it, in the order of the voxels' coordinates.
+    pub points: Vec<[f64; 3]>,
+    /// How many points are in each.
+    pub counts: Vec<u32>,
+    /// The sum of the points' normals in each; empty without normals.
+    pub normals: Vec<[f64; 3]>,
+    /// Points that are in none: more than a million voxels from the origin.
+    pub strays: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    sum: [f64; 3],
+    normal: [f64; 3],
+    count: u32,
+}
+
+impl Cell {
+    fn add(&mut self, other: &Self) {
+        for axis in 0..3 {
+            self.sum[axis] += other.sum[axis];
+            self.normal[axis] += other.normal[axis];
+        }
+        self.count += other.count;
+    }
+}
+
+impl VoxelSample {
+    /// Samples `points` with cubic voxels whose edges are `voxel` long.
+    pub fn of(points: &[[f64; 3]], voxel: f64) -> Self {
+        Self::with_normals(points, None, voxel)
+    }
+
+    /// The same, with the points' normals; one for each point, if there are any.
+    pub fn with_normals(points: &[[f64; 3]], normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
+        let inverse = 1.0 / voxel;
+        let bin = |(number, chunk): (usize, &[[f64; 3]])| {
+            let (mut table, mut cells) = (KeyTable::new(), Vec::<Cell>::new());
+            let mut strays = 0;
+            for (k, &point) in chunk.iter().enumerate() {
+                let Some(key) = key_of(point, inverse) else {
+                    strays += 1;
+                    continue;
+                };
+                let normal = normals.map_or([0.0; 3], |normals| normals[number * CHUNK + k]);
+                let normal = if normal.iter().all(|x| x.is_finite()) { normal } else { [0.0; 3] };
+                let cell = table.number(key);
+                if cell == cells.len() {
+                    cells.push(Cell::default());
+                }
+                cells[cell].add(&Cell { sum: point, normal, count: 1 });
+            }
+            (table, cells, strays)
+        };
+        let mut parts = points.par_chunks(CHUNK).enumerate().map(bin).collect::<Vec<_>>().into_iter();
+        let (mut table, mut cells, mut strays) = parts.next().unwrap_or((KeyTable::new(), Vec::new(), 0));
+        for (part, part_cells, part_strays) in parts {
+            strays += part_strays;
+            for (&key, cell) in part.keys().iter().zip(&part_cells) {
+                let number = table.number(key);
+                if number == cells.len() {
+                    cells.push(Cell::default());
+                }
+                cells[number].add(cell);
+            }
+        }
+        let mut order: Vec<(u64, u32)> = table.keys().iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        let sorted = || order.iter().map(|&(_, number)| &cells[number as usize]);
+        Self {
+            points: sorted().map(|cell| cell.sum.map(|x| x / f64::from(cell.count))).collect(),
+            counts: sorted().map(|cell| cell.count).collect(),
+            normals: if normals.is_some() { sorted().map(|cell| cell.normal).collect() } else { Vec::new() },
+            strays,
+        }
+    }
+}
+
+/// The lower median on each axis: the middle of the bulk, whatever strays there are. Of many points a random sample decides.
+pub fn middle(points: &[[f64; 3]]) -> [f64; 3] {
+    let sample = spread_sample(points);
+    std::array::from_fn(|axis| {
+        lower_median(&mut sample.iter().map(|p| p[axis]).collect::<Vec<_>>()).unwrap_or(0.0)
+    })
+}
+
+/// At most `LOOKED_AT` of the points, one at random of each stretch of equal length.
+fn spread_sample(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
+    if points.len() <= LOOKED_AT {
+        return points.to_vec();
+    }
+    let mut random = Random::new(0);
+    let bound = |k: usize| (k as u64 * points.len() as u64 / LOOKED_AT as u64) as usize;
+    (0..LOOKED_AT).map(|k| points[bound(k) + random.below(bound(k + 1) - bound(k))]).collect()
+}
+
+/// What decides the voxel size of a cloud: how many cells it fills, for every size of cell.
+#[derive(Debug, Clone)]
+pub struct Density {
+    sample: Vec<[f64; 3]>,
+    points: usize,
+    extent: f64,
+    voxel: f64,
+}
+
+impl Density {
+    /// Of distinct points, relative to their [`middle`].
+    pub fn of(points: &[[f64; 3]]) -> Self {
+        let sample = spread_sample(points);
+        let mut reach: Vec<f64> =
+            sample.iter().map(|p| p.iter().fold(0.0, |m: f64, x| m.max(x.abs()))).collect();
+        // Nine tenths of the points: what is far away does not say how large the bulk is.
+        let tenth = reach.len().saturating_sub(1) * 9 / 10;
+        let extent =
+            if reach.is_empty() { 0.0 } else { 2.0 * *reach.select_nth_unstable_by(tenth, f64::total_cmp).1 };
+        let mut density = Self { sample, points: points.len(), extent, voxel: 0.0 };
+        density.voxel = density.voxel_for(ENOUGH.min(points.len() / POINTS_PER_CELL).max(1));
+        density
+    }
+
+    /// The same cloud in units in which its lengths are `scale` times as large.
+    #[must_use]
+    pub fn scaled(&self, scale: f64) -> Self {
+        Self {
+            sample: self.sample.iter().map(|p| p.map(|x| scale * x)).collect(),
+            points: self.points,
+            extent: scale * self.extent,
+            voxel: scale * self.voxel,
+        }
+    }
+
+    /// Edge of a cube around the middle that holds nine tenths of the points.
+    pub fn extent(&self) -> f64 {
+        self.extent
+    }
+
+    /// The voxel size that suits this cloud by itself: some thousand cells, and never finer than the points are apart.
+    pub fn voxel(&self) -> f64 {
+        self.voxel
+    }
+
+    /// How many cells of this size the cloud fills.
+    pub fn cells(&self, voxel: f64) -> usize {
+        let (mut table, inverse) = (KeyTable::new(), 1.0 / voxel);
+        for key in self.sample.iter().filter_map(|&p| key_of(p, inverse)) {
+            table.number(key);
+        }
+        table.keys().len()
+    }
+
+    /// The size of cells of which the cloud fills about `wanted`. The number of cells falls about with the square of their size; a bracket
+    /// makes the end certain where it does not.
+    fn voxel_for(&self, wanted: usize) -> f64 {
+        if self.extent <= 0.0 {
+            return 0.0;
+        }
+        let (mut low, mut high) = (0.0, f64::INFINITY);
+        let mut voxel = self.extent / (wanted as f64).sqrt();
+        for _ in 0..24 {
+            let cells = self.cells(voxel);
+            if cells.abs_diff(wanted) * 32 <= wanted {
+                break;
+            }
+            if cells > wanted {
+                low = voxel;
+            } else {
+                high = voxel;
+            }
+            let guess = voxel * (cells.max(1) as f64 / wanted as f64).sqrt();
+            voxel = match (low < guess, guess < high) {
+                (true, true) => guess,
+                _ if high.is_infinite() => 2.0 * low,
+                _ => 0.5 * (low + high),
+            };
+        }
+        voxel
+    }
+
+    /// The voxel size for a pair of clouds in the same units: the coarser of the two, so that neither is sampled finer than it was
+    /// measured. When that leaves too little of a small cloud beside a large one, finer, as far as the points of both allow and the
+    /// large one does not become too many.
+    pub fn common_voxel(a: &Self, b: &Self) -> f64 {
+        let coarser = a.voxel.max(b.voxel);
+        let small = if a.voxel <= b.voxel { a } else { b };
+        let large = if a.voxel <= b.voxel { b } else { a };
+        if small.cells(coarser) >= FEW || small.points < POINTS_PER_CELL * FEW {
+            return coarser;
+        }
+        let many = (4 * ENOUGH).min(large.points / POINTS_PER_CELL).max(1);
+        small.voxel_for(FEW).max(large.voxel_for(many)).min(coarser)
+    }
+}
+
+/// `points` relative to `origin`.
+pub(crate) fn centred(points: &[[f64; 3]], origin: [f64; 3]) -> Vec<[f64; 3]> {
+    points.par_iter().map(|&p| minus(p, origin)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A square of side 1 with `n × n` points.
+    fn square(n: usize) -> Vec<[f64; 3]> {
+        let at = |k: usize| (k as f64 + 0.5) / n as f64 - 0.5;
+        (0..n * n).map(|k| [at(k % n), at(k / n), 0.1]).collect()
+    }
+
+    #[test]
+    fn centroids_are_means_of_their_cells() {
+        let sample =
+            VoxelSample::of(&[[0.1, 0.1, 0.1], [0.3, 0.3, 0.5], [1.5, 0.0, 0.0], [1e9, 0.0, 0.0]], 1.0);
+        assert_eq!(sample.points.len(), 2);
+        assert!((sample.points[0][2] - 0.3).abs() < 1e-15 && sample.points[1] == [1.5, 0.0, 0.0]);
+        assert_eq!((sample.counts, sample.strays), (vec![2, 1], 1));
+        assert_eq!(VoxelSample::of(&[], 1.0).points.len(), 0);
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let points = square(400);
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| VoxelSample::of(&points, 0.013))
+        };
+        let one = with(1);
+        assert_eq!(one, with(3));
+        assert_eq!(one.counts.iter().sum::<u32>(), 160_000);
+    }
+
+    #[test]
+    fn a_dense_cloud_gets_some_thousand_cells_in_any_unit() {
+        let cloud = square(400);
+        let voxel = Density::of(&cloud).voxel();
+        let cells = VoxelSample::of(&cloud, voxel).points.len();
+        assert!((4000..6500).contains(&cells), "{cells}");
+        let large: Vec<[f64; 3]> = cloud.iter().map(|p| p.map(|x| x * 1024.0)).collect();
+        assert_eq!(Density::of(&large).voxel(), 1024.0 * voxel);
+    }
+
+    #[test]
+    fn a_sparse_cloud_is_not_sampled_finer_than_its_points() {
+        let spacing = 1.0 / 50.0;
+        let voxel = Density::of(&square(50)).voxel();
+        assert!(voxel > spacing && voxel < 2.0 * spacing, "{voxel}");
+        let common = Density::common_voxel(&Density::of(&square(50)), &Density::of(&square(400)));
+        assert_eq!(common, voxel);
+    }
+
+    #[test]
+    fn a_small_cloud_beside_a_large_one_is_seen_finely() {
+        let small: Vec<[f64; 3]> = square(200).iter().map(|p| p.map(|x| 0.2 * x)).collect();
+        let (small, large) = (Density::of(&small), Density::of(&square(600)));
+        let voxel = Density::common_voxel(&small, &large);
+        assert!(voxel < 0.7 * large.voxel() && voxel > small.voxel());
+    }
+
+    #[test]
+    fn strays_do_not_move_the_middle_or_the_size() {
+        let mut cloud = square(100);
+        let before = Density::of(&cloud).voxel();
+        cloud.push([1e30, 0.0, 0.0]);
+        assert!(middle(&cloud)[0].abs() < 0.02);
+        assert!((Density::of(&cloud).voxel() / before - 1.0).abs() < 0.1);
+    }
+}

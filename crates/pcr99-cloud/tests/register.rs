@@ -1,0 +1,364 @@
+//! Registration of made-up clouds: units, densities, noise, partial overlap, unknown scale, shapes that cannot be told apart, bad input.
+
+use pcr99::{Scale, Similarity, Status, random::Random};
+use pcr99_cloud::{
+    CloudRegistration, PreparedCloud, RawCloud, Refinement, RegisterError, RegisterParams, register,
+    register::Reason, register_until,
+};
+
+type Points = Vec<[f64; 3]>;
+
+/// A landscape of smooth hills with a few boxes on it, seen in the square from `low` to `high`.
+fn landscape(random: &mut Random, points: usize, low: [f64; 2], high: [f64; 2], noise: f64) -> Points {
+    let height = |x: f64, y: f64| {
+        0.5 * (0.9 * x).sin() * (1.3 * y + 0.4).cos()
+            + 0.35 * (2.1 * x - 1.4 * y).sin()
+            + 0.2 * (0.3 * x * y).cos()
+    };
+    let boxes = [
+        [1.0, 2.0, 0.8, 1.1],
+        [3.5, 1.2, 0.5, 1.6],
+        [2.6, 4.1, 1.1, 0.7],
+        [5.1, 3.3, 0.6, 1.3],
+        [4.4, 5.2, 0.9, 0.9],
+    ];
+    let mut cloud = Vec::with_capacity(points);
+    while cloud.len() < points {
+        let x = low[0] + (high[0] - low[0]) * random.uniform();
+        let y = low[1] + (high[1] - low[1]) * random.uniform();
+        let on = boxes.iter().find(|b| (x - b[0]).abs() < 0.5 * b[2] && (y - b[1]).abs() < 0.5 * b[2]);
+        let mut p = [x, y, on.map_or_else(|| height(x, y), |b| b[3])];
+        // Some of the points of a box are on its walls.
+        if let Some(b) = on.filter(|_| random.below(2) == 0) {
+            let side = if random.below(2) == 0 { 0.5 } else { -0.5 };
+            let axis = random.below(2);
+            p[axis] = b[axis] + side * b[2];
+            p[2] = b[3] * random.uniform();
+        }
+        cloud.push(p.map(|x| x + noise * random.gaussian()));
+    }
+    cloud
+}
+
+fn motion(seed: u64, scale: f64, shift: f64) -> Similarity {
+    let mut random = Random::new(seed);
+    let quaternion = std::array::from_fn(|_| random.gaussian());
+    Similarity::from_quaternion(scale, quaternion, std::array::from_fn(|_| shift * random.gaussian()))
+}
+
+fn moved(points: &[[f64; 3]], motion: &Similarity) -> Points {
+    points.iter().map(|&p| motion.apply(p)).collect()
+}
+
+fn prepared(points: &[[f64; 3]]) -> PreparedCloud {
+    PreparedCloud::new(RawCloud::new(points)).expect("a cloud")
+}
+
+fn run(source: &[[f64; 3]], target: &[[f64; 3]], params: &RegisterParams) -> CloudRegistration {
+    register(&prepared(source), &prepared(target), params).expect("an outcome")
+}
+
+/// How far apart two transforms put the points, at most, in units of `unit`.
+fn apart(a: &Similarity, b: &Similarity, points: &[[f64; 3]], unit: f64) -> f64 {
+    let distance = |&p: &[f64; 3]| {
+        let (x, y) = (a.apply(p), b.apply(p));
+        (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt() / unit
+    };
+    points.iter().step_by(37).map(distance).fold(0.0, f64::max)
+}
+
+/// Two views of the landscape that share a good half, the source moved by the inverse of the truth.
+fn pair(seed: u64, truth: &Similarity, noise: f64) -> (Points, Points) {
+    let mut random = Random::new(seed);
+    let seen = landscape(&mut random, 30_000, [0.0, 0.0], [4.8, 6.0], noise);
+    let target = landscape(&mut random, 22_000, [1.2, 0.0], [6.0, 6.0], noise);
+    (moved(&seen, &truth.inverse()), target)
+}
+
+#[test]
+fn two_views_are_registered_in_any_unit_at_any_place() {
+    // Millimetres at home, metres far from the origin (UTM), and a tiny thing.
+    for (seed, unit, shift) in [(1, 1000.0, 5000.0), (2, 1.0, 4e6), (3, 1e-6, 1e-5)] {
+        let (source, target) = pair(seed, &motion(seed, 1.0, 1.0), 0.01);
+        let grow = Similarity::from_quaternion(unit, [1.0, 0.0, 0.0, 0.0], [shift, -shift, 0.5 * shift]);
+        let truth = grow.inverse().then(&motion(seed, 1.0, 1.0)).then(&grow);
+        let found = run(&moved(&source, &grow), &moved(&target, &grow), &RegisterParams::new());
+        assert!(found.is_registered(), "unit {unit}: {}", found.reason);
+        let pose = found.target_from_source.expect("a pose");
+        let off = apart(&pose, &truth, &moved(&source, &grow), found.voxel);
+        assert!(off < 0.25, "unit {unit}: {off} voxels");
+        let overlap = found.assessment.expect("an assessment");
+        assert!(
+            (0.6..0.85).contains(&overlap.overlap_source) && (0.6..0.85).contains(&overlap.overlap_target)
+        );
+    }
+}
+
+#[test]
+fn swapping_gives_the_inverse_and_threads_change_nothing() {
+    let (source, target) = pair(4, &motion(4, 1.0, 2.0), 0.01);
+    let there = run(&source, &target, &RegisterParams::new().with_threads(1));
+    let again = run(&source, &target, &RegisterParams::new().with_threads(3));
+    let back = run(&target, &source, &RegisterParams::new());
+    let pose = there.target_from_source.expect("a pose");
+    assert_eq!(again.target_from_source, Some(pose));
+    assert_eq!((again.assessment, again.information.clone()), (there.assessment, there.information.clone()));
+    let inverse = back.target_from_source.expect("a pose").inverse();
+    assert!(apart(&pose, &inverse, &source, there.voxel) < 1e-9);
+    assert_eq!(there.status, back.status);
+    let (a, b) = (there.assessment.expect("one"), back.assessment.expect("one"));
+    assert_eq!((a.overlap_source, a.overlap_target), (b.overlap_target, b.overlap_source));
+}
+
+#[test]
+fn densities_may_differ() {
+    let mut random = Random::new(5);
+    let truth = motion(5, 1.0, 2.0);
+    let source = landscape(&mut random, 4000, [0.0, 0.0], [5.0, 6.0], 0.005);
+    let target = landscape(&mut random, 120_000, [0.8, 0.0], [6.0, 6.0], 0.005);
+    let found = run(&moved(&source, &truth.inverse()), &target, &RegisterParams::new());
+    assert!(found.is_registered(), "{}", found.reason);
+    let off = apart(
+        &found.target_from_source.expect("a pose"),
+        &truth,
+        &moved(&source, &truth.inverse()),
+        found.voxel,
+    );
+    assert!(off < 0.5, "{off} voxels");
+}
+
+#[test]
+fn an_unknown_scale_is_found() {
+    for (seed, scale) in [(6, 0.25), (7, 4.0)] {
+        let truth = motion(seed, scale, 1.0);
+        let (source, target) = pair(seed, &truth, 0.01);
+        let found = run(&source, &target, &RegisterParams::new().with_scale(Scale::Unknown));
+        assert!(found.is_registered(), "scale {scale}: {}", found.reason);
+        let pose = found.target_from_source.expect("a pose");
+        assert!((pose.scale() / scale - 1.0).abs() < 0.005, "{}", pose.scale());
+        assert!(apart(&pose, &truth, &source, found.voxel) < 0.5);
+        assert_eq!(found.information.expect("one").len(), 7);
+    }
+    let truth = motion(8, 2.5, 1.0);
+    let (source, target) = pair(8, &truth, 0.01);
+    let known =
+        run(&source, &target, &RegisterParams::new().with_scale(Scale::known(2.5).expect("positive")));
+    assert!(known.is_registered(), "{}", known.reason);
+    assert_eq!(known.target_from_source.expect("a pose").scale(), 2.5);
+}
+
+#[test]
+fn a_guess_is_refined_and_judged() {
+    let truth = motion(9, 1.0, 1.0);
+    let (source, target) = pair(9, &truth, 0.01);
+    let near = Similarity::from_quaternion(1.0, [1.0, 0.01, -0.01, 0.01], [0.03, -0.02, 0.01]).then(&truth);
+    for refinement in [Refinement::PointToPlane, Refinement::PointToPoint] {
+        let params = RegisterParams::new().with_initial(near).with_refinement(refinement);
+        let found = run(&source, &target, &params);
+        assert!(found.is_registered(), "{refinement:?}: {}", found.reason);
+        let off = apart(&found.target_from_source.expect("a pose"), &truth, &source, found.voxel);
+        assert!(off < 0.5, "{refinement:?}: {off} voxels");
+    }
+    let far = motion(10, 1.0, 1.0);
+    let found = run(&source, &target, &RegisterParams::new().with_initial(far));
+    assert_eq!(found.status, Status::NotReliable, "{}", found.reason);
+    let kept = RegisterParams::new().with_initial(truth).with_refinement(Refinement::None);
+    let found = run(&source, &target, &kept);
+    assert!(apart(&found.target_from_source.expect("a pose"), &truth, &source, found.voxel) < 1e-9);
+    assert!(found.is_registered(), "{}", found.reason);
+}
+
+#[test]
+fn the_information_is_that_of_the_residuals() {
+    let (source, target) = pair(11, &motion(11, 1.0, 1.0), 0.01);
+    let found = run(&source, &target, &RegisterParams::new());
+    let information = found.information.expect("one");
+    assert_eq!((information.len(), information[0].len()), (6, 6));
+    // The three variances of a shift add up to pairs over the mean squared residual: normals have length one.
+    let sum: f64 = (3..6).map(|k| information[k][k]).sum();
+    let pairs = sum * found.rmse.expect("one").powi(2);
+    assert!((1000.0..5001.0).contains(&pairs), "{pairs}");
+    let transposed: Vec<Vec<f64>> = (0..6).map(|k| information.iter().map(|row| row[k]).collect()).collect();
+    assert_eq!(transposed, information);
+}
+
+type Shape = fn(&mut Random) -> [f64; 3];
+
+fn sampled(n: usize, seed: u64, point: impl Fn(&mut Random) -> [f64; 3]) -> Points {
+    let mut random = Random::new(seed);
+    (0..n).map(|_| point(&mut random).map(|x| x + 0.002 * random.gaussian())).collect()
+}
+
+fn sphere(random: &mut Random) -> [f64; 3] {
+    let v: [f64; 3] = std::array::from_fn(|_| random.gaussian());
+    let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    v.map(|x| x / length)
+}
+
+fn cube(random: &mut Random) -> [f64; 3] {
+    let mut p: [f64; 3] = std::array::from_fn(|_| 2.0 * random.uniform() - 1.0);
+    p[random.below(3)] = if random.below(2) == 0 { 1.0 } else { -1.0 };
+    p
+}
+
+fn plane(random: &mut Random) -> [f64; 3] {
+    [3.0 * random.uniform(), 2.0 * random.uniform(), 0.0]
+}
+
+fn tube(random: &mut Random) -> [f64; 3] {
+    let v = [random.gaussian(), random.gaussian()];
+    let length = (v[0] * v[0] + v[1] * v[1]).sqrt();
+    [v[0] / length, v[1] / length, 4.0 * random.uniform()]
+}
+
+#[test]
+fn shapes_that_fit_in_several_ways_are_not_reliable() {
+    let shapes: [(&str, Shape); 4] = [("sphere", sphere), ("cube", cube), ("plane", plane), ("tube", tube)];
+    for (name, shape) in shapes {
+        let (source, target) = (sampled(20_000, 1, shape), sampled(20_000, 2, shape));
+        let found = run(&moved(&source, &motion(3, 1.0, 1.0)), &target, &RegisterParams::new());
+        assert_eq!(found.status, Status::NotReliable, "{name}: {}", found.reason);
+        assert!(found.target_from_source.is_some(), "{name}: the best guess is there");
+        if name != "cube" {
+            assert_eq!(found.reason, Reason::Slides, "{name}");
+        }
+    }
+}
+
+/// A corridor with a niche every metre, seen from one place to another: it fits as well one niche farther.
+fn corridor(random: &mut Random) -> [f64; 3] {
+    let (along, across) = (8.0 * random.uniform(), random.uniform());
+    let niche = (along - along.floor() - 0.5).abs() < 0.2;
+    match random.below(4) {
+        0 => [along, 2.0 * across, 0.0],
+        1 => [along, 2.0 * across, 2.5],
+        2 => [along, if niche { -0.3 } else { 0.0 }, 2.5 * across],
+        _ => [along, 2.0, 2.5 * across],
+    }
+}
+
+#[test]
+fn a_corridor_that_repeats_itself_is_not_registered_wrongly() {
+    let target = sampled(60_000, 1, corridor);
+    // Half of it: which half cannot be told.
+    let half: Points =
+        sampled(60_000, 2, corridor).into_iter().filter(|p| (2.0..6.0).contains(&p[0])).collect();
+    let truth = motion(21, 1.0, 1.0);
+    let source = moved(&half, &truth.inverse());
+    let found = run(&source, &target, &RegisterParams::new());
+    let off = apart(&found.target_from_source.expect("a guess"), &truth, &source, found.voxel);
+    assert!(!found.is_registered() || off < 3.0, "{} voxels off, {}", off, found.reason);
+}
+
+#[test]
+fn unrelated_clouds_are_not_registered() {
+    let (source, _) = pair(12, &motion(12, 1.0, 1.0), 0.01);
+    let mut random = Random::new(13);
+    // Spheres of many sizes in a box.
+    let balls: Vec<([f64; 3], f64)> = (0..12)
+        .map(|_| (std::array::from_fn(|_| 6.0 * random.uniform()), 0.3 + 0.7 * random.uniform()))
+        .collect();
+    let target = sampled(30_000, 14, |random| {
+        let (center, radius) = balls[random.below(balls.len())];
+        let v = sphere(random);
+        std::array::from_fn(|k| center[k] + radius * v[k])
+    });
+    let found = run(&source, &target, &RegisterParams::new());
+    assert_eq!(found.status, Status::NotReliable, "{}", found.reason);
+    // The same landscape in millimetres and in metres.
+    let (source, target) = pair(15, &motion(15, 1.0, 1.0), 0.01);
+    let grow = Similarity::from_quaternion(1000.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+    let found = run(&moved(&source, &grow), &target, &RegisterParams::new());
+    assert_eq!(found.status, Status::NotReliable);
+    assert!(
+        matches!(found.reason, Reason::Extents { ratio } if (700.0..1400.0).contains(&ratio)),
+        "{}",
+        found.reason
+    );
+}
+
+#[test]
+fn clouds_that_cannot_be_registered_are_errors() {
+    let error = |points: &[[f64; 3]]| PreparedCloud::new(RawCloud::new(points)).expect_err("an error");
+    assert_eq!(error(&[]), RegisterError::TooFewPoints { given: 0, distinct: 0 });
+    assert_eq!(error(&[[1.0; 3]; 9]), RegisterError::TooFewPoints { given: 9, distinct: 1 });
+    let nan = [[f64::NAN; 3], [0.0; 3], [1.0; 3], [f64::INFINITY, 0.0, 0.0]];
+    assert_eq!(error(&nan), RegisterError::TooFewPoints { given: 4, distinct: 2 });
+    let line: Points =
+        (0..100).map(|k| [1e6 + 0.1 * f64::from(k), 2.0 - 0.3 * f64::from(k), 0.7 * f64::from(k)]).collect();
+    assert_eq!(error(&line), RegisterError::Collinear { points: 100 });
+    let huge: Points = (0..10).map(|k| [1e200 * f64::from(k), f64::from(k * k), 1e200]).collect();
+    assert!(matches!(error(&huge), RegisterError::ExtremeSize { .. }));
+    assert!(RegisterParams::new().with_voxel(f64::NAN).is_err());
+    assert!(RegisterParams::new().with_candidates(0).is_err());
+}
+
+#[test]
+fn three_points_and_odd_voxels_do_no_harm() {
+    let few = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
+    let found = run(&few, &few, &RegisterParams::new());
+    assert_ne!(found.status, Status::Registered);
+    let (source, target) = pair(16, &motion(16, 1.0, 1.0), 0.01);
+    for voxel in [1e-300, 1e-3, 100.0] {
+        let thin: Points = source.iter().step_by(10).copied().collect();
+        let found = run(&thin, &target[..3000], &RegisterParams::new().with_voxel(voxel).expect("positive"));
+        let pose = found.target_from_source;
+        assert!(
+            pose.is_none_or(|pose| pose.matrix().iter().flatten().all(|x| x.is_finite())),
+            "voxel {voxel}"
+        );
+    }
+}
+
+#[test]
+fn a_voxel_that_is_too_fine_is_made_coarser() {
+    let mut random = Random::new(20);
+    let points = landscape(&mut random, 150_000, [0.0, 0.0], [6.0, 6.0], 0.01);
+    let voxel = 0.01;
+    let found = run(&points, &points, &RegisterParams::new().with_voxel(voxel).expect("positive"));
+    assert!(found.voxel > 1.5 * voxel, "{}", found.voxel);
+    assert!(found.source.sampled <= 40_000, "{}", found.source.sampled);
+    assert!(found.is_registered(), "{}", found.reason);
+}
+
+#[test]
+fn the_caller_can_stop_it() {
+    let (source, target) = pair(17, &motion(17, 1.0, 1.0), 0.01);
+    let at_once = || Some(pcr99::stop::StopRequest::TimeLimit);
+    let found = register_until(&prepared(&source), &prepared(&target), &RegisterParams::new(), &at_once);
+    let found = found.expect("an outcome");
+    assert_eq!((found.status, found.reason), (Status::NoSolution, Reason::Stopped));
+    assert_eq!(found.stopped, Some(pcr99::stop::StopRequest::TimeLimit));
+}
+
+#[test]
+fn a_known_viewpoint_orients_normals_and_tells_free_space() {
+    let truth = motion(18, 1.0, 1.0);
+    let (source, target) = pair(18, &truth, 0.01);
+    let above = [3.0, 3.0, 8.0];
+    let source_view = truth.inverse().apply(above);
+    let prepare = |points: &[[f64; 3]], view| {
+        PreparedCloud::new(RawCloud::new(points).with_viewpoint(Some(view))).expect("a cloud")
+    };
+    let (a, b) = (prepare(&source, source_view), prepare(&target, above));
+    let found = register(&a, &b, &RegisterParams::new()).expect("an outcome");
+    assert!(found.is_registered(), "{}", found.reason);
+    assert_eq!(found.orientation, pcr99_cloud::orient::Orientation::Viewpoint);
+    // Two voxels too high, the source floats in what the target's sensor saw through.
+    let lift = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0]);
+    let kept = RegisterParams::new().with_initial(truth.then(&lift)).with_refinement(Refinement::None);
+    assert!(!register(&a, &b, &kept).expect("an outcome").is_registered());
+}
+
+#[test]
+fn a_prepared_cloud_gives_the_same_again_and_faster() {
+    let (source, target) = pair(19, &motion(19, 1.0, 1.0), 0.01);
+    let (a, b) = (prepared(&source), prepared(&target));
+    let first = register(&a, &b, &RegisterParams::new()).expect("an outcome");
+    let second = register(&a, &b, &RegisterParams::new()).expect("an outcome");
+    assert_eq!(first.target_from_source, second.target_from_source);
+    let features = |found: &CloudRegistration| {
+        found.seconds.stages.iter().find(|(stage, _)| *stage == "features").map_or(0.0, |stage| stage.1)
+    };
+    assert!(features(&second) < 0.5 * features(&first), "descriptors are kept");
+}
