@@ -12,7 +12,7 @@ use crate::{
 /// How the normals of a cloud are oriented. Both clouds of a pair must use the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Orientation {
-    /// As the normals that came with the cloud.
+    /// As the normals that came with the cloud, where these agree with each other.
     Given,
     /// Towards where the sensor was.
     Viewpoint,
@@ -36,6 +36,20 @@ pub fn along(guides: &[[f64; 3]], normals: &mut [[f64; 3]]) {
             *n = n.map(|x| -x);
         }
     }
+}
+
+/// Share of the neighbours within `radius`, normals up to 45° apart, that point to the same side; 1 when there are none.
+pub fn agreement(neighbors: &Neighbors, radius: f64, normals: &[[f64; 3]]) -> f64 {
+    let radius_sq = (radius * radius) as f32;
+    let (mut all, mut same) = (0_usize, 0_usize);
+    for (i, normal) in normals.iter().enumerate() {
+        for (j, _) in neighbors.of(i).filter(|&(j, d_sq)| j > i && d_sq <= radius_sq) {
+            let cosine = dot(*normal, normals[j]);
+            all += usize::from(cosine.abs() > 0.7);
+            same += usize::from(cosine > 0.7);
+        }
+    }
+    if all == 0 { 1.0 } else { same as f64 / all as f64 }
 }
 
 /// Turns normals so that neighbours within `radius` agree, and each connected piece points outward rather than inward.
@@ -144,7 +158,9 @@ mod tests {
     fn neighbours_agree_and_a_closed_surface_points_outward() {
         let (points, mut normals) = sphere();
         let neighbors = Neighbors::within(&KdTree::new(&points), &points, 0.2);
+        assert!((0.4..0.6).contains(&agreement(&neighbors, 0.2, &normals)));
         consistently(&points, &neighbors, 0.2, &mut normals);
+        assert_eq!(agreement(&neighbors, 0.2, &normals), 1.0);
         assert!(points.iter().zip(&normals).all(|(p, n)| dot(*p, *n) > 0.99));
     }
 

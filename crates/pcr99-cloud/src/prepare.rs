@@ -48,6 +48,11 @@ const NORMAL_RADIUS: f64 = 2.0;
 const AGREE_RADIUS: f64 = 2.0;
 /// … and a descriptor is of those within so many.
 const FEATURE_RADIUS: f64 = 5.0;
+/// Voxel sizes for which a cloud keeps what was made: the voxel depends on both clouds of a pair.
+const KEPT: usize = 24;
+/// Normals that came with a cloud are believed when so many neighbours among them point to the same side: signs that an estimate left
+/// to chance do not.
+const BELIEVED: f64 = 0.9;
 /// Clouds whose size is beyond this, or below its inverse, have squares that single precision cannot hold well.
 const EXTREME: f64 = 1e15;
 
@@ -166,7 +171,7 @@ impl PreparedCloud {
             return Arc::clone(level);
         }
         let level = Arc::new(Level::of(&self.points, self.normals.as_deref(), voxel));
-        levels.push((voxel.to_bits(), Arc::clone(&level)));
+        keep(&mut levels, (voxel.to_bits(), Arc::clone(&level)));
         level
     }
 
@@ -179,23 +184,37 @@ impl PreparedCloud {
             return Arc::clone(known);
         }
         let new = Arc::new(self.describe(&level, orientation));
-        features.push((voxel.to_bits(), orientation, Arc::clone(&new)));
+        keep(&mut features, (voxel.to_bits(), orientation, Arc::clone(&new)));
         new
     }
 
     fn describe(&self, level: &Level, orientation: Orientation) -> Features {
         let neighbors = Neighbors::within(&level.tree, &level.points, FEATURE_RADIUS * level.voxel);
         let mut normals = level.normals().to_vec();
+        let reach = AGREE_RADIUS * level.voxel;
         match (orientation, self.viewpoint) {
-            (Orientation::Given, _) => orient::along(&level.guides, &mut normals),
+            (Orientation::Given, _) => {
+                orient::along(&level.guides, &mut normals);
+                if orient::agreement(&neighbors, reach, &normals) < BELIEVED {
+                    orient::consistently(&level.points, &neighbors, reach, &mut normals);
+                }
+            }
             (Orientation::Viewpoint, Some(viewpoint)) => {
                 orient::towards(viewpoint, &level.points, &mut normals)
             }
-            _ => orient::consistently(&level.points, &neighbors, AGREE_RADIUS * level.voxel, &mut normals),
+            _ => orient::consistently(&level.points, &neighbors, reach, &mut normals),
         }
         let fpfh = Fpfh::of(&level.points, &normals, &neighbors, FEATURE_RADIUS * level.voxel);
         Features { normals, fpfh }
     }
+}
+
+/// Adds what is new; of more than `KEPT` the oldest goes.
+fn keep<T>(kept: &mut Vec<T>, new: T) {
+    if kept.len() == KEPT {
+        kept.remove(0);
+    }
+    kept.push(new);
 }
 
 /// A cloud sampled with voxels of one size.

@@ -351,6 +351,27 @@ fn a_known_viewpoint_orients_normals_and_tells_free_space() {
 }
 
 #[test]
+fn normals_that_came_with_the_clouds_help_and_bad_ones_do_no_harm() {
+    let truth = motion(22, 1.0, 1.0);
+    let (source, target) = pair(22, &truth, 0.01);
+    let turn = Similarity::new(1.0, truth.inverse().rotation(), [0.0; 3]);
+    let up = [0.05, -0.03, 1.0];
+    let mut random = Random::new(23);
+    let mut signs = |n: [f64; 3]| if random.below(2) == 0 { n } else { n.map(|x| -x) };
+    let good = [vec![turn.apply(up); source.len()], vec![up; target.len()]];
+    let bad = good.each_ref().map(|normals| normals.iter().map(|&n| signs(n)).collect::<Points>());
+    for normals in [good, bad] {
+        let clouds = [(&source, &normals[0]), (&target, &normals[1])]
+            .map(|(points, normals)| RawCloud::new(points).with_normals(Some(normals)))
+            .map(|cloud| PreparedCloud::new(cloud).expect("a cloud"));
+        let found = register(&clouds[0], &clouds[1], &RegisterParams::new()).expect("an outcome");
+        assert!(found.is_registered(), "{}", found.reason);
+        assert_eq!(found.orientation, pcr99_cloud::orient::Orientation::Given);
+        assert!(apart(&found.target_from_source.expect("a pose"), &truth, &source, found.voxel) < 0.5);
+    }
+}
+
+#[test]
 fn a_prepared_cloud_gives_the_same_again_and_faster() {
     let (source, target) = pair(19, &motion(19, 1.0, 1.0), 0.01);
     let (a, b) = (prepared(&source), prepared(&target));

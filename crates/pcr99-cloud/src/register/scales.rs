@@ -12,7 +12,7 @@ use super::{
     search::{Contender, Effort},
 };
 
-/// Two to the third: the step between ratios.
+/// The step between ratios: the cube root of two.
 const STEP: f64 = 1.259_921_049_894_873_2;
 /// Steps to either side of the first ratio.
 const STEPS: i32 = 4;

@@ -164,7 +164,7 @@ pub(super) fn pool(
         }
     };
     let (signed, target) = (&moving.fpfh.signed, &fixed.fpfh.signed);
-    let certain = orientation != Orientation::Consistent;
+    let certain = orientation == Orientation::Viewpoint;
     let reversed = || signed.iter().map(turned).collect::<Vec<_>>();
     match effort {
         _ if certain => add(signed, target),
