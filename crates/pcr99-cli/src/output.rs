@@ -65,7 +65,7 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String
     let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
     let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
     let evidence =
-        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg }));
+        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg, "rival": e.rival }));
     let counters = found.counters;
     one_field_per_line(&json!({
         "schema": 1,
@@ -192,6 +192,9 @@ pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
                 Some(Doubt::LooseRotation) => {
                     let degrees = evidence.rotation_deviation_deg;
                     format!(", but leave the rotation about one axis open by {degrees:.0}° or more")
+                }
+                Some(Doubt::Rival) => {
+                    format!(", but another transform has {:.0} % of their evidence", 100.0 * evidence.rival)
                 }
                 None => ", but they do not fix a transform".to_owned(),
             };

@@ -5,6 +5,7 @@ use crate::{
     evidence::Judge,
     kernel::{consensus::Affine, residuals::squared_residuals},
     least_squares,
+    similarity::dot,
 };
 
 /// Judges a transform that was found elsewhere by the same [evidence](crate::Evidence) as our own: the inliers are the matches
@@ -31,9 +32,15 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
     squared_residuals(pairs.points(), &Affine::from(&model), &mut residuals);
     let follows = |&i: &u32| residuals[i as usize] <= delta * delta;
     let inliers: Vec<u32> = (0..pairs.len() as u32).filter(follows).collect();
-    let evidence = Judge::default().evidence(pairs, &model, &inliers, delta);
-    // Inliers on one line would follow it turned about that line, too.
-    let fixed = least_squares::fit(pairs.points(), &inliers, None).is_some();
+    let mut evidence = Judge::default().evidence(pairs, &model, &inliers, delta);
+    // Inliers on one line would follow it turned about that line, too; and a transform that is not the best for its own inliers is off
+    // by as much as that.
+    let fitted = least_squares::fit(pairs.points(), &inliers, None);
+    let fixed = fitted.is_some();
+    if let Some(fitted) = fitted {
+        let off = angle_between(&fitted.rotation(), &model.rotation()).to_degrees();
+        evidence.rotation_deviation_deg = evidence.rotation_deviation_deg.max(off);
+    }
     let rmse = least_squares::rmse(pairs.points(), &inliers, &model);
     let (inlier_count, log10_nfa) = (inliers.len(), evidence.log10_nfa);
     Registration {
@@ -48,4 +55,10 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
         counters: Counters::default(),
         seconds: Seconds::default(),
     }
+}
+
+/// In radians.
+fn angle_between(one: &[[f64; 3]; 3], other: &[[f64; 3]; 3]) -> f64 {
+    let trace: f64 = one.iter().zip(other).map(|(r, s)| dot(*r, *s)).sum();
+    libm::acos(((trace - 1.0) / 2.0).clamp(-1.0, 1.0))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{Problem, distance, problem, similarity};
 use pcr99::{
-    Correspondences, Doubt, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
+    Correspondences, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
     random::Random,
     solve,
     stop::{self, StopRequest},
@@ -434,7 +434,7 @@ fn misleading_weights_do_not_hide_the_larger_motion() {
 #[test]
 fn noise_that_is_denser_in_the_middle_is_not_registered() {
     let mut solver = Solver::new();
-    for seed in 0..30 {
+    for seed in 0..10 {
         let mut random = Random::new(seed);
         let mut place = || -> [f64; 3] {
             let direction: [f64; 3] = std::array::from_fn(|_| random.gaussian());
@@ -442,8 +442,8 @@ fn noise_that_is_denser_in_the_middle_is_not_registered() {
             let radius = 20.0 * random.uniform();
             direction.map(|x| radius * x / length)
         };
-        let source: Vec<[f64; 3]> = (0..500).map(|_| place()).collect();
-        let target: Vec<[f64; 3]> = (0..500).map(|_| place()).collect();
+        let source: Vec<[f64; 3]> = (0..300).map(|_| place()).collect();
+        let target: Vec<[f64; 3]> = (0..300).map(|_| place()).collect();
         let pairs = Correspondences::new(&source, &target).unwrap();
         for scale in [Scale::one(), Scale::Unknown] {
             for threshold in [0.5, 2.0] {
@@ -469,7 +469,7 @@ fn the_roll_of_a_rod_is_doubted() {
         let found = solve(&pairs, Scale::one(), &with_threshold(0.05)).unwrap();
         let evidence = found.evidence.unwrap();
         assert_eq!(found.status, Status::NotReliable, "{seed}: {evidence:?}");
-        assert_eq!(evidence.doubt(found.inliers.len()), Some(Doubt::LooseRotation));
+        assert!(evidence.rotation_deviation_deg > 2.5, "{seed}: {evidence:?}");
         // Thick enough, the same rod is held.
         let thick: Vec<[f64; 3]> = source.iter().map(|p| [p[0], 50.0 * p[1], 50.0 * p[2]]).collect();
         let target: Vec<[f64; 3]> =
@@ -505,5 +505,52 @@ fn the_threshold_found_is_not_too_small() {
         }
         let found = solve(&pairs(&p), Scale::one(), &Params::new()).unwrap();
         assert!((3.0..7.0).contains(&(found.threshold / noise)), "{noise}: {}", found.threshold);
+    }
+}
+
+/// Points of a curve meet each other by chance far more often than points of space.
+#[test]
+fn noise_on_a_curve_is_not_registered() {
+    let mut solver = Solver::new();
+    for seed in 0..8 {
+        let mut random = Random::new(seed);
+        let mut place = || -> [f64; 3] {
+            let t = std::f64::consts::TAU * random.uniform();
+            [t.cos(), t.sin(), 0.5 * (2.0 * t).sin()]
+        };
+        let source: Vec<[f64; 3]> = (0..200).map(|_| place()).collect();
+        let target: Vec<[f64; 3]> = (0..200).map(|_| place()).collect();
+        let pairs = Correspondences::new(&source, &target).unwrap();
+        for params in [with_threshold(0.3), Params::new()] {
+            let found = solver.solve(&pairs, Scale::one(), &params).unwrap();
+            assert!(!found.is_registered(), "{seed} {params:?} {:?} {}", found.evidence, found.inliers.len());
+        }
+    }
+}
+
+/// Half of the matches follow one motion, half another: the answer is one of them, and says that there is a rival.
+#[test]
+fn a_rival_is_named() {
+    let mut p = problem(600, 0, 1.0, 5);
+    let second = similarity(1.0, &mut Random::new(77));
+    let mut random = Random::new(6);
+    for i in 0..500 {
+        let motion = if i % 2 == 0 { &p.truth } else { &second };
+        p.target[i] = motion.apply(p.source[i]).map(|x| x + 0.01 * random.gaussian());
+    }
+    let found = solve(&pairs(&p), Scale::one(), &with_threshold(0.05)).unwrap();
+    let evidence = found.evidence.unwrap();
+    assert!(evidence.rival > 0.8, "{evidence:?}");
+    assert_eq!(evidence.doubt(found.inliers.len()), Some(pcr99::Doubt::Rival));
+}
+
+/// A threshold far beyond the extent of the targets is as good as a large one.
+#[test]
+fn an_enormous_threshold_does_no_harm() {
+    let p = problem(500, 250, 1.0, 2);
+    for threshold in [1.0, 50.0] {
+        let found = solve(&pairs(&p), Scale::one(), &with_threshold(threshold)).unwrap();
+        assert_right_or_unreliable(&found, &p.truth, &p.source, 0.15, &format!("{threshold}"));
+        assert!(found.threshold < 0.5, "{}", found.threshold);
     }
 }

@@ -34,9 +34,10 @@ impl Background {
         self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product()
     }
 
-    /// Inliers within this of each other count once: `3δ`, but never so much that few places are left in all.
+    /// Inliers within this of each other count once: `3δ`, but never so much that few places are left in all, nor so little that
+    /// one patch of the targets is many places.
     pub(crate) fn patch(&self, delta: f64) -> f64 {
-        (3.0 * delta).min(0.2 * self.extent())
+        (3.0 * delta).clamp(0.1 * self.extent(), 0.2 * self.extent())
     }
 
     /// The longest half-axis.
@@ -79,12 +80,9 @@ impl Background {
         background
     }
 
-    /// By how much more likely than under the even spread a wrong match is within `delta` of where a transform takes its source:
-    /// `[at least, at most]`, as far as `sample` sources against as many targets of other matches tell; at least 1.
-    ///
-    /// Targets are denser in some places than in others (near a scanner, on surfaces), and a transform that takes the sources there
-    /// meets many of them by chance, above all one that is free to shrink them.
-    pub(crate) fn crowding(&self, points: &Soa, model: &Affine, delta: f64, sample: usize) -> [f64; 2] {
+    /// How crowded it is where a transform takes the sources, as far as `sample` of them against as many targets of other matches tell:
+    /// at least that, and how much it could be at most within `delta`.
+    pub(super) fn crowding(&self, points: &Soa, model: &Affine, delta: f64, sample: usize) -> (Crowd, f64) {
         let n = points.len();
         let sample = sample.min(n);
         let source = |k: usize| k * n / sample;
@@ -92,25 +90,66 @@ impl Background {
         let target = |k: usize| (k * n / sample + n / (2 * sample)) % n;
         let targets: [Vec<f64>; 3] =
             points.b.each_ref().map(|column| (0..sample).map(|k| column[target(k)]).collect());
-        let mut hits = 0;
+        let radii: [f64; RINGS] = std::array::from_fn(|ring| delta / f64::from(1_u32 << ring));
+        let radii_sq = radii.map(|radius| radius * radius);
+        let mut hits = [0_u32; RINGS];
         for k in 0..sample {
             let [x, y, z] = points.source(source(k));
             let moved = std::array::from_fn(|axis| {
                 let row = model.linear[axis];
                 row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
             });
-            hits += count_near(&targets, moved, delta * delta);
+            let near = count_near(&targets, moved, &radii_sq);
             // Its own target tells nothing.
-            if source(k) == target(k) && squared_residual(points, model, source(k)) <= delta * delta {
-                hits -= 1;
+            let own = if source(k) == target(k) {
+                squared_residual(points, model, source(k))
+            } else {
+                f64::INFINITY
+            };
+            for ring in 0..RINGS {
+                hits[ring] += near[ring] - u32::from(own <= radii_sq[ring]);
             }
         }
-        let expected = (sample * sample) as f64 * self.chance(delta);
-        let hits = f64::from(hits);
-        [
-            ((hits - 2.0 * hits.sqrt()) / expected).max(1.0),
-            ((hits + 3.0 * hits.sqrt() + 4.0) / expected).max(1.0),
-        ]
+        let pairs = (sample * sample) as f64;
+        let log_factors = std::array::from_fn(|ring| {
+            let hits = f64::from(hits[ring]);
+            libm::log(((hits - 2.0 * hits.sqrt()) / (pairs * self.chance(radii[ring]))).max(1.0))
+        });
+        let hits = f64::from(hits[0]);
+        let most = (hits + 3.0 * hits.sqrt() + 4.0) / (pairs * self.chance(delta));
+        (Crowd { log_delta: libm::log(delta), log_factors }, most.max(1.0))
+    }
+}
+
+/// How many radii the crowd is measured at, each half of the one before.
+const RINGS: usize = crate::kernel::near::RINGS;
+
+/// By how much more likely than under the even spread a wrong match is within some radius of where a transform takes its source.
+///
+/// Targets are denser in some places than in others (near a scanner), and on surfaces and curves their number falls with the second or
+/// first power of the radius instead of the third. A transform that takes the sources there meets many of them by chance, above all one that
+/// is free to shrink them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Crowd {
+    log_delta: f64,
+    /// Logarithms of the factors at `δ`, `δ/2`, `δ/4`, …
+    log_factors: [f64; RINGS],
+}
+
+impl Crowd {
+    /// The same factor at every radius.
+    pub(super) fn even(factor: f64) -> Self {
+        Self { log_delta: 0.0, log_factors: [libm::log(factor); RINGS] }
+    }
+
+    /// The logarithm of the factor at a radius given by its logarithm: between the radii measured on a straight line, below the last
+    /// of them on the line through the last two.
+    pub(super) fn log_factor(&self, log_radius: f64) -> f64 {
+        let halvings = ((self.log_delta - log_radius) / std::f64::consts::LN_2).max(0.0);
+        let ring = (halvings as usize).min(RINGS - 2);
+        let (here, next) = (self.log_factors[ring], self.log_factors[ring + 1]);
+        let slope = if halvings > (RINGS - 1) as f64 { (next - here).max(0.0) } else { next - here };
+        here + slope * (halvings - ring as f64)
     }
 }
 
@@ -244,21 +283,47 @@ pub(super) mod tests {
         assert!((Background::of(&points, 1e-15).finest() - 0.05).abs() < 1e-9);
     }
 
+    fn shrunk(s: f64) -> Affine {
+        Affine { linear: [[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]], translation: [0.0; 3] }
+    }
+
     /// Crowding is how much denser it is where the sources come to lie.
     #[test]
     fn a_crowd_is_seen() {
         let points = cloud(3000, 1.0, 4);
         let background = Background::of(&points, 1e-15);
-        let shrunk =
-            |s: f64| Affine { linear: [[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]], translation: [0.0; 3] };
-        let [least, most] = background.crowding(&points, &shrunk(1.0), 0.1, 256);
-        assert!(least < 1.1 && most > 0.9, "{least} {most}");
+        let at = |crowd: &Crowd, radius: f64| crowd.log_factor(radius.ln()).exp();
+        let (crowd, most) = background.crowding(&points, &shrunk(1.0), 0.1, 256);
+        assert!(at(&crowd, 0.1) < 1.1 && at(&crowd, 0.003) < 1.5 && most > 0.9, "{crowd:?} {most}");
         // Two thirds of the targets in a tenth of the width.
         let mut dense = points.clone();
         dense.b.iter_mut().for_each(|column| column[..2000].iter_mut().for_each(|x| *x *= 0.1));
         let background = Background::of(&dense, 1e-15);
-        let [least, most] = background.crowding(&dense, &shrunk(0.05), 0.1, 256);
+        let (crowd, most) = background.crowding(&dense, &shrunk(0.05), 0.1, 256);
         let there = 0.66 / background.chance(0.1);
-        assert!(least > 0.7 * there && most < 1.3 * there && least < most, "{least} {most} {there}");
+        assert!(at(&crowd, 0.1) > 0.7 * there && most < 1.3 * there, "{crowd:?} {most} {there}");
+    }
+
+    /// On a curve the number of targets falls with the radius itself.
+    #[test]
+    fn a_curve_is_seen() {
+        let mut random = Random::new(3);
+        let mut points = Soa::default();
+        for _ in 0..1000 {
+            for columns in [&mut points.a, &mut points.b] {
+                let t = std::f64::consts::TAU * random.uniform();
+                for (column, x) in columns.iter_mut().zip([t.cos(), t.sin(), 0.5 * (2.0 * t).sin()]) {
+                    column.push(x);
+                }
+            }
+        }
+        let background = Background::of(&points, 1e-15);
+        let (crowd, _) = background.crowding(&points, &shrunk(1.0), 0.2, 256);
+        let chance = |e: f64| background.chance(e) * crowd.log_factor(e.ln()).exp();
+        for e in [0.2, 0.05, 0.01, 0.003] {
+            // The curve is some 7.5 long.
+            let truth = 2.0 * e / 7.5;
+            assert!((0.4..1.7).contains(&(chance(e) / truth)), "{e}: {} {truth}", chance(e));
+        }
     }
 }

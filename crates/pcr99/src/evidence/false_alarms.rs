@@ -1,6 +1,6 @@
 //! The number of false alarms.
 
-use super::Background;
+use super::background::{Background, Crowd};
 use crate::kernel::{Soa, log_ratio::half_log_ratios};
 
 /// Computes it; keeps its buffers.
@@ -17,21 +17,21 @@ const GRID: usize = 32;
 
 impl FalseAlarms {
     /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, all at
-    /// most `delta_sq`; `crowding` multiplies `α`.
+    /// most `delta_sq`; the `crowd` makes `α` larger.
     pub(super) fn log10_nfa(
         &mut self,
         inliers_sq: &[f64],
         delta_sq: f64,
         n: usize,
         background: &Background,
-        crowding: f64,
+        crowd: &Crowd,
     ) -> f64 {
         let inliers = inliers_sq.len();
         let finest_sq = background.finest() * background.finest();
-        let (log_axes, log_crowding) = (background.half_axes().map(libm::log), libm::log(crowding));
+        let log_axes = background.half_axes().map(libm::log);
         let chance = |log_residual: f64| {
             let even = log_axes.iter().map(|axis| (log_residual - axis).min(0.0)).sum::<f64>();
-            (even + log_crowding).min(0.0)
+            (even + crowd.log_factor(log_residual)).min(0.0)
         };
         let thresholds = libm::log((n.max(4) - 3) as f64);
         let log_nfa = |k: usize, choose_n: f64, log_residual: f64| {
@@ -122,7 +122,8 @@ mod tests {
         for k in [3, 4, 8, 30, 64] {
             let residuals: Vec<f64> = (0..k).map(|_| 0.05 * random.uniform()).collect();
             let squares: Vec<f64> = residuals.iter().map(|e| e * e).collect();
-            let got = FalseAlarms::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background, 1.0);
+            let got =
+                FalseAlarms::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background, &Crowd::default());
             assert!((got - log10_nfa(&residuals, 1000, &background)).abs() < 1e-9, "{k}: {got}");
         }
     }
@@ -136,7 +137,7 @@ mod tests {
             let residuals: Vec<f64> = (0..k).map(|_| 0.05 * random.uniform()).collect();
             let squares: Vec<f64> = residuals.iter().map(|e| e * e).collect();
             let (got, exact) = (
-                FalseAlarms::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background, 1.0),
+                FalseAlarms::default().log10_nfa(&squares, 0.05 * 0.05, 1000, &background, &Crowd::default()),
                 log10_nfa(&residuals, 1000, &background),
             );
             assert!(got >= exact - 1e-6 && got < 0.95 * exact, "{k}: {got} {exact}");
@@ -146,10 +147,11 @@ mod tests {
     #[test]
     fn three_matches_are_never_evidence_and_numbers_are_finite() {
         let background = Background::of(&cloud(3, 1.0, 1), 1e-15);
-        assert_eq!(FalseAlarms::default().log10_nfa(&[0.0; 3], 0.01, 3, &background, 1.0), 0.0);
+        assert_eq!(FalseAlarms::default().log10_nfa(&[0.0; 3], 0.01, 3, &background, &Crowd::default()), 0.0);
         // Exact data: as tight as the rounding of coordinates allows.
         for n in [4, 10, 1000] {
-            let log10_nfa = FalseAlarms::default().log10_nfa(&vec![0.0; n], 0.01, n, &background, 1.0);
+            let log10_nfa =
+                FalseAlarms::default().log10_nfa(&vec![0.0; n], 0.01, n, &background, &Crowd::default());
             assert!(log10_nfa.is_finite() && log10_nfa < -20.0, "{n}: {log10_nfa}");
         }
     }

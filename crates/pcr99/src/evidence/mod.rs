@@ -15,6 +15,8 @@
 //! Inliers that lie within `3δ` of each other count once.
 //!
 //! **Rotation.** Inliers near one line hold the rotation about it loosely, however many they are: see `steadiness`.
+//!
+//! **Rivals.** Where structure repeats, several transforms explain many matches each, and the best of them may be wrong.
 
 mod background;
 mod false_alarms;
@@ -23,6 +25,7 @@ mod steadiness;
 pub(crate) use self::background::Background;
 
 use self::{
+    background::Crowd,
     false_alarms::{FalseAlarms, independent},
     steadiness::rotation_deviation,
 };
@@ -45,6 +48,8 @@ pub struct Evidence {
     pub effective_inliers: usize,
     /// Standard deviation of the rotation, in degrees, about the axis that the inliers hold least; at most 180.
     pub rotation_deviation_deg: f64,
+    /// The evidence for another transform, as a share of the evidence for this one; 0 when there is no other, or nobody looked.
+    pub rival: f64,
 }
 
 /// Why an answer cannot be trusted.
@@ -56,6 +61,8 @@ pub enum Doubt {
     FewPlaces,
     /// They leave the rotation about some axis open.
     LooseRotation,
+    /// Another transform has nearly as much evidence.
+    Rival,
 }
 
 /// Registered needs a number of false alarms of at most this power of ten …
@@ -66,8 +73,10 @@ const ENOUGH_EFFECTIVE: usize = 11;
 const SCATTERED: f64 = 0.5;
 /// (three places are met by any transform) …
 const LEAST_EFFECTIVE: usize = 4;
-/// … and a rotation whose standard deviation, in degrees, is at most this.
+/// … and a rotation whose standard deviation, in degrees, is at most this …
 const FIRM_ROTATION: f64 = 2.5;
+/// … and no other transform with more than this share of the evidence.
+const STRONG_RIVAL: f64 = 0.5;
 
 impl Evidence {
     /// Whether chance alone does not explain it.
@@ -75,8 +84,8 @@ impl Evidence {
         self.log10_nfa <= SIGNIFICANT
     }
 
-    /// What stands in the way of trusting a consensus of so many `inliers`: the first of chance, one patch of neighbours, and a
-    /// rotation that they do not hold.
+    /// What stands in the way of trusting a consensus of so many `inliers`: the first of chance, one patch of neighbours, a
+    /// rotation that they do not hold, and a rival.
     pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
         let few_but_scattered = self.effective_inliers >= LEAST_EFFECTIVE
             && self.effective_inliers as f64 > SCATTERED * inliers as f64;
@@ -86,6 +95,8 @@ impl Evidence {
             Some(Doubt::FewPlaces)
         } else if self.rotation_deviation_deg > FIRM_ROTATION {
             Some(Doubt::LooseRotation)
+        } else if self.rival > STRONG_RIVAL {
+            Some(Doubt::Rival)
         } else {
             None
         }
@@ -137,12 +148,16 @@ impl Judge {
         background: &Background,
         penalty: f64,
     ) -> Weighed {
-        let even = self.log10_nfa(consensus, background, 1.0) + penalty;
+        let even = self.log10_nfa(consensus, background, &Crowd::default()) + penalty;
         let stands_out = even <= SIGNIFICANT;
         let log10_nfa =
             if stands_out { self.in_the_crowd(consensus, background, penalty, even) } else { even };
-        let evidence =
-            Evidence { log10_nfa, effective_inliers: consensus.inliers.len(), rotation_deviation_deg: 0.0 };
+        let evidence = Evidence {
+            log10_nfa,
+            effective_inliers: consensus.inliers.len(),
+            rotation_deviation_deg: 0.0,
+            rival: 0.0,
+        };
         let significant = evidence.is_significant();
         let evidence = if significant { self.complete(evidence, consensus, background) } else { evidence };
         Weighed { evidence, stands_out }
@@ -158,17 +173,11 @@ impl Judge {
     ) -> f64 {
         let mut log10_nfa = even;
         for sample in CROWD_SAMPLES {
-            let [least, most] = background.crowding(
-                consensus.points,
-                &Affine::from(consensus.model),
-                consensus.delta,
-                sample,
-            );
-            if least > 1.0 {
-                log10_nfa = self.log10_nfa(consensus, background, least) + penalty;
-            }
-            if log10_nfa > SIGNIFICANT || self.log10_nfa(consensus, background, most) + penalty <= SIGNIFICANT
-            {
+            let model = Affine::from(consensus.model);
+            let (crowd, most) = background.crowding(consensus.points, &model, consensus.delta, sample);
+            log10_nfa = (self.log10_nfa(consensus, background, &crowd) + penalty).max(even);
+            let at_worst = self.log10_nfa(consensus, background, &Crowd::even(most)) + penalty;
+            if log10_nfa > SIGNIFICANT || at_worst.max(log10_nfa) <= SIGNIFICANT {
                 break;
             }
         }
@@ -207,11 +216,11 @@ impl Judge {
         if evidence.is_significant() { evidence } else { self.complete(evidence, &consensus, &background) }
     }
 
-    fn log10_nfa(&mut self, consensus: &Consensus<'_>, background: &Background, crowding: f64) -> f64 {
+    fn log10_nfa(&mut self, consensus: &Consensus<'_>, background: &Background, crowd: &Crowd) -> f64 {
         let Consensus { points, inliers, residuals, delta, .. } = *consensus;
         independent(points, inliers, residuals, &mut self.independent);
         let (inliers, n) = (&self.independent, points.len());
-        self.false_alarms.log10_nfa(inliers, delta * delta, n, background, crowding)
+        self.false_alarms.log10_nfa(inliers, delta * delta, n, background, crowd)
     }
 
     /// The inliers, counting those once that are within `radius` of one already counted.
@@ -248,7 +257,7 @@ mod tests {
     #[test]
     fn significant_scattered_and_firm_is_registered() {
         let doubt = |log10_nfa, effective_inliers, inliers, rotation_deviation_deg| {
-            Evidence { log10_nfa, effective_inliers, rotation_deviation_deg }.doubt(inliers)
+            Evidence { log10_nfa, effective_inliers, rotation_deviation_deg, rival: 0.3 }.doubt(inliers)
         };
         assert_eq!(doubt(-1.5, 9, 10, 1.0), None, "few, but scattered");
         assert_eq!(doubt(-300.0, 11, 500, 1.0), None, "in eleven places");
@@ -257,5 +266,8 @@ mod tests {
         assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces), "three places");
         assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces), "each of them twice");
         assert_eq!(doubt(-20.0, 20, 20, 3.0), Some(Doubt::LooseRotation));
+        let rivalled =
+            Evidence { log10_nfa: -20.0, effective_inliers: 20, rotation_deviation_deg: 1.0, rival: 0.8 };
+        assert_eq!(rivalled.doubt(20), Some(Doubt::Rival));
     }
 }

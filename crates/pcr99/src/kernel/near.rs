@@ -67,21 +67,27 @@ fn count_scattered_lanes(
     kept.count
 }
 
+/// How many radii are counted at once.
+pub(crate) const RINGS: usize = 5;
+
 compiled_twice! {
-    /// How many points are within the root of `radius_sq` of `point`.
-    pub(crate) fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radius_sq: f64) -> u32 = count_near_lanes
+    /// How many points are within each of some radii of `point`, given by their squares.
+    pub(crate) fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] = count_near_lanes
 }
 
 #[inline(always)]
-fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radius_sq: f64) -> u32 {
+fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] {
     let n = columns[0].len();
     let [xs, ys, zs] = columns.each_ref().map(|column| &column[..n]);
-    let mut count = 0_u64;
+    let mut counts = [0_u64; RINGS];
     for k in 0..n {
         let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
-        count += u64::from(dx * dx + dy * dy + dz * dz <= radius_sq);
+        let square = dx * dx + dy * dy + dz * dz;
+        for ring in 0..RINGS {
+            counts[ring] += u64::from(square <= radii_sq[ring]);
+        }
     }
-    count as u32
+    counts.map(|count| count as u32)
 }
 
 compiled_twice! {
@@ -118,9 +124,10 @@ mod tests {
                 x * x + y * y + z * z
             };
             let radius_sq = square((pick % n) as u32, 0) * if grow > 1.0 { 1.0 } else { 0.1 * grow };
-            let near = (0..n as u32).filter(|&i| square(i, 0) <= radius_sq).count() as u32;
-            prop_assert_eq!(count_near(&points.b, points.target(0), radius_sq), near);
-            prop_assert_eq!(count_near_lanes(&points.b, points.target(0), radius_sq), near);
+            let radii_sq: [f64; RINGS] = std::array::from_fn(|ring| radius_sq / f64::from(1_u32 << ring));
+            let near = radii_sq.map(|radius_sq| (0..n as u32).filter(|&i| square(i, 0) <= radius_sq).count() as u32);
+            prop_assert_eq!(count_near(&points.b, points.target(0), &radii_sq), near);
+            prop_assert_eq!(count_near_lanes(&points.b, points.target(0), &radii_sq), near);
             let some: Vec<u32> = (0..n as u32).collect();
             let mut plain: Vec<u32> = Vec::new();
             for &i in some.iter().step_by(step) {

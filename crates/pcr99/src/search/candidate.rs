@@ -243,6 +243,25 @@ impl Best {
         self.kept.first()
     }
 
+    /// How much evidence the strongest other transform has, as a share of that of the best: 0 when there is none that takes the inliers of
+    /// the best elsewhere.
+    pub(super) fn rival(&self, points: &Soa, delta: f64) -> f64 {
+        let Some((best, others)) = self.kept.split_first() else { return 0.0 };
+        let step = best.inliers.len().div_ceil(64);
+        let far = |other: &&Candidate| {
+            let apart = |&i: &u32| {
+                let a = points.source(i as usize);
+                let (p, q) = (best.model.apply(a), other.model.apply(a));
+                (0..3).map(|axis| (p[axis] - q[axis]).powi(2)).sum::<f64>() > 9.0 * delta * delta
+            };
+            let some = best.inliers.iter().step_by(step);
+            2 * some.clone().filter(|i| apart(i)).count() > some.len()
+        };
+        let strongest = others.iter().filter(|other| other.is_reliable()).find(far);
+        let share = |rival: &Candidate| rival.evidence.log10_nfa / best.evidence.log10_nfa;
+        strongest.map_or(0.0, |rival| share(rival).clamp(0.0, 1.0))
+    }
+
     /// Whether chance does not explain the best.
     pub(super) fn is_significant(&self) -> bool {
         self.first().is_some_and(Candidate::is_significant)

@@ -63,6 +63,10 @@ impl Solver {
             let half = size / 2;
             let few = if known.is_some() && size > FIRST_SUBSET { 1 << 16 } else { 1 << 9 };
             let many = if known.is_some() { 1 << 18 } else { 1 << 15 };
+            // Where something has been found, as many as it takes to be sure of it.
+            let few = progress
+                .wanted_pairs(n, params.miss_probability())
+                .map_or(few, |pairs| few.min(pairs as usize));
             let (mut from, mut chunk) = (1, few / size + 1);
             while from <= half {
                 if let Some(request) = stop() {

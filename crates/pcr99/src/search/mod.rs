@@ -90,6 +90,8 @@ const GROWTH: usize = 4;
 const FULL_EFFORT: u64 = 100_000;
 /// Pairs that are tried at each level while the threshold is not known yet.
 const LIMITED_EFFORT: u64 = 10_000;
+/// The widest threshold, relative to the extent of the targets.
+const WIDEST: f64 = 0.3;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
 
@@ -155,7 +157,8 @@ impl Solver {
         let mut progress = Progress::new(params.candidates());
         let delta = match params.threshold() {
             Some(delta) => {
-                let delta = pairs.target_length_inward(delta);
+                // A larger one would tell nothing apart.
+                let delta = pairs.target_length_inward(delta).min(WIDEST * background.extent());
                 self.search(&problem(delta), params, FULL_EFFORT, &mut progress, stop);
                 delta
             }
@@ -163,8 +166,9 @@ impl Solver {
         };
         clock.lap("search");
         self.polish(&problem(delta), &mut progress);
-        let threshold =
-            params.threshold().map_or_else(|| pairs.target_length_outward(delta), |delta| delta.get());
+        // As given, to the bit, where it was used as given.
+        let given = params.threshold().filter(|given| pairs.target_length_inward(*given) == delta);
+        let threshold = given.map_or_else(|| pairs.target_length_outward(delta), |given| given.get());
         let registration = self.outcome(pairs, delta, threshold, progress);
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
@@ -257,7 +261,10 @@ impl Solver {
                 }
                 return;
             }
-            let wanted = progress.wanted_subset(n).unwrap_or(size * GROWTH).max(size + size / 2);
+            let wanted = progress
+                .wanted_subset(n, params.miss_probability())
+                .unwrap_or(size * GROWTH)
+                .max(size + size / 4);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
         }
     }
@@ -287,12 +294,13 @@ impl Solver {
             log10_nfa: candidate.evidence.log10_nfa,
         };
         let candidates = best.all().iter().map(alternative).collect();
+        let rival = best.rival(pairs.points(), delta);
         let Some(best) = best.first() else {
             return Registration::nothing(threshold, stopped_because, counters);
         };
         // Not all of it was computed along the way where nothing depended on it.
         let evidence = match best.is_significant() {
-            true => best.evidence,
+            true => Evidence { rival, ..best.evidence },
             false => Evidence {
                 log10_nfa: best.evidence.log10_nfa,
                 ..self.judge.evidence(pairs, &best.model, &best.inliers, delta)

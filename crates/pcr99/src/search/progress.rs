@@ -3,8 +3,8 @@
 use super::candidate::{Best, Candidate};
 use crate::{Counters, StopReason};
 
-/// A consensus is recognised in a subset that holds this many of it; expecting `SURELY_ENOUGH` has fewer with less than 10⁻⁶.
-const SURELY_ENOUGH: f64 = 26.0;
+/// A consensus is recognised in a subset that holds this many of it.
+const ENOUGH: i32 = 7;
 /// How often, at least, a pair of a consensus that is there passes all tests.
 const RECOGNISED: f64 = 0.6;
 
@@ -70,20 +70,66 @@ impl Progress {
     }
 
     /// A subset that surely holds enough of a larger consensus.
-    pub(super) fn wanted_subset(&self, n: usize) -> Option<usize> {
-        self.share_to_beat(n).map(|share| (SURELY_ENOUGH / share).ceil() as usize)
+    pub(super) fn wanted_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
+        self.share_to_beat(n).map(|share| {
+            // The chance falls with the size: halve the range until it is one.
+            let (mut small, mut large) = (0.0, f64::from(8 * ENOUGH) / share);
+            while large - small > 1.0 {
+                let middle = 0.5 * (small + large);
+                let enough = has_too_few(middle, share) <= miss_probability;
+                (small, large) = if enough { (small, middle) } else { (middle, large) };
+            }
+            large.ceil() as usize
+        })
+    }
+
+    /// How many pairs have to be examined so that one of a larger consensus is among them and recognised.
+    pub(super) fn wanted_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
+        let share = self.share_to_beat(n)?;
+        Some(libm::log(miss_probability) / libm::log1p(-RECOGNISED * share * share))
     }
 
     pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
-        self.share_to_beat(n).is_some_and(|share| {
-            let large_enough = size == n || (self.random_subsets && size as f64 * share >= SURELY_ENOUGH);
-            let missed = self.examined as f64 * libm::log1p(-RECOGNISED * share * share);
-            large_enough && missed <= libm::log(miss_probability)
-        })
+        let large_enough = |share| has_too_few(size as f64, share) <= miss_probability;
+        let pairs = self.wanted_pairs(n, miss_probability);
+        let share = self.share_to_beat(n).filter(|_| self.random_subsets);
+        pairs.is_some_and(|pairs| self.examined as f64 >= pairs)
+            && (size == n || share.is_some_and(large_enough))
     }
+}
+
+/// The chance that fewer than `ENOUGH` of `size` matches are right when each is with probability `share`: the binomial sum. (Without
+/// replacement it is smaller still.)
+fn has_too_few(size: f64, share: f64) -> f64 {
+    if share >= 1.0 {
+        return if size >= f64::from(ENOUGH) { 0.0 } else { 1.0 };
+    }
+    let mut term = libm::pow(1.0 - share, size);
+    let mut sum = term;
+    for k in 1..ENOUGH {
+        term *= (size - f64::from(k - 1)).max(0.0) / f64::from(k) * (share / (1.0 - share));
+        sum += term;
+    }
+    sum
 }
 
 /// The best candidate, when it can be trusted.
 pub(super) fn reliable(best: &Best) -> Option<&Candidate> {
     best.first().filter(|best| best.is_reliable())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subset_has_too_few_as_often_as_the_binomial_says() {
+        // Six of twelve or fewer at a half: 1 − the other half, plus the middle.
+        assert!((has_too_few(12.0, 0.5) - (0.5 + 0.5 * 924.0 / 4096.0)).abs() < 1e-12);
+        assert_eq!((has_too_few(7.0, 1.0), has_too_few(6.0, 1.0)), (0.0, 1.0));
+        // Rare events: Poisson's law.
+        let poisson: f64 =
+            (0..7).map(|k| (-26.0_f64).exp() * 26.0_f64.powi(k) / (1..=k).product::<i32>() as f64).sum();
+        assert!((has_too_few(26e6, 1e-6) / poisson - 1.0).abs() < 1e-3);
+    }
 }
