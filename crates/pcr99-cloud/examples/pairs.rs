@@ -64,8 +64,11 @@ fn main() {
 
 /// Every source with targets of other scenes, one in seven of all such pairs.
 fn unrelated(all: &[Row]) -> Vec<Row> {
-    let scene =
-        |row: &Row| row.name.chars().take_while(char::is_ascii_alphanumeric).take(6).collect::<String>();
+    // 3DMatch and 3DLoMatch are of the same kitchen.
+    let scene = |row: &Row| match row.name.split('_').next() {
+        Some("3dlomatch") => "3dmatch".to_owned(),
+        name => name.unwrap_or_default().to_owned(),
+    };
     let mut list = Vec::new();
     for a in all {
         for b in all.iter().filter(|b| scene(a) != scene(b)) {
