@@ -96,13 +96,16 @@ fn wrong_but_registered(runs: &[&Run]) -> usize {
 }
 
 fn median_seconds(runs: &[&Run]) -> f64 {
-    let mut seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
-    seconds.sort_by(f64::total_cmp);
-    let middle = seconds.len() / 2;
-    match seconds.len() {
+    median(runs.iter().map(|run| run.seconds).collect())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
         0 => f64::NAN,
-        n if n % 2 == 1 => seconds[middle],
-        _ => f64::midpoint(seconds[middle - 1], seconds[middle]),
+        n if n % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
     }
 }
 
@@ -117,28 +120,27 @@ fn worst_seed(runs: &[&Run]) -> usize {
 fn findings(moved: &[Run], methods: &[&str]) -> Result<String> {
     let mut text = String::new();
     let all = of(moved, methods[0]).len();
-    let mut wrong = 0;
     for &method in methods.iter().filter(|method| method.starts_with(OURS)) {
         let runs = of(moved, method);
-        wrong += wrong_but_registered(&runs);
+        let (right, wrong) = (right(&runs), wrong_but_registered(&runs));
         let registered = runs.iter().filter(|run| run.is_right && run.is_registered).count();
         writeln!(
             text,
-            "- `{method}` is right in {} of {all} and calls {registered} of these registered.",
-            right(&runs)
+            "- `{method}` is right in {right} of {all}, of which it calls {registered} registered; wrong but called registered: {wrong}."
         )?;
     }
-    let say =
-        if wrong == 0 { "none of its wrong poses".to_owned() } else { format!("{wrong} of its wrong poses") };
-    writeln!(text, "- It calls {say} registered; the others do not tell right from wrong.")?;
+    writeln!(text, "- The others do not tell right from wrong.")?;
     let ours = of(moved, AT_VOXEL);
     for &method in methods.iter().filter(|method| !method.starts_with(OURS)) {
         let theirs = of(moved, method);
         let times = median_seconds(&theirs) / median_seconds(&ours);
-        let count = right(&theirs);
+        // Rows are in the same order for each method.
+        let ratios = theirs.iter().zip(&ours).map(|(theirs, ours)| theirs.seconds / ours.seconds).collect();
         writeln!(
             text,
-            "- {method} is right in {count} of {all}, and takes {times:.1} times the CPU time of `{AT_VOXEL}` (medians)."
+            "- {method} is right in {} of {all}. Its median CPU time is {times:.1} times that of `{AT_VOXEL}`; run by run the median ratio is {:.1}.",
+            right(&theirs),
+            median(ratios)
         )?;
     }
     Ok(text)
@@ -209,8 +211,25 @@ mod tests {
         );
         assert!(page.contains("| KISS-Matcher | 1 of 2 | 0 of 1 | – | – | 0 of 1 | 0.45 | 0.60 |"), "{page}");
         assert!(page.contains("| a | 1 · 0.30 | 1 · 0.45 |"), "{page}");
-        assert!(page.contains("It calls 1 of its wrong poses registered"), "{page}");
-        assert!(page.contains("takes 1.5 times the CPU time"), "{page}");
+        assert!(
+            page.contains(
+                "is right in 1 of 2, of which it calls 1 registered; wrong but called registered: 1."
+            ),
+            "{page}"
+        );
+        assert!(page.contains("Its median CPU time is 1.5 times that of"), "{page}");
+    }
+
+    #[test]
+    fn the_committed_page_is_that_of_the_committed_rows() {
+        let read = |name: &str| {
+            let path = crate::root().expect("a root").join("docs/results").join(name);
+            std::fs::read_to_string(path).expect(name)
+        };
+        let committed = read("clouds.md");
+        let versions = committed.lines().find_map(|line| line.strip_prefix("Versions: ")?.strip_suffix('.'));
+        let page = page(&read("clouds.csv"), versions.expect("a line of versions")).expect("a page");
+        assert_eq!(page, committed, "`cargo xtask compare` writes both");
     }
 
     #[test]
