@@ -25,12 +25,12 @@ import open3d as o3d  # noqa: E402
 RIGHT_DEGREES = 15.0
 RIGHT_VOXELS = 6.0
 
-# Open3D, as its tutorial on global registration has them: radii and distances in voxels.
+# Open3D: radii and distances in voxels; iterations and confidence are the library's defaults.
 NORMAL_RADIUS, NORMAL_NEIGHBOURS = 2.0, 30
 FEATURE_RADIUS, FEATURE_NEIGHBOURS = 5.0, 100
 RANSAC_DISTANCE, RANSAC_EDGES, RANSAC_ITERATIONS, RANSAC_CONFIDENCE = 1.5, 0.9, 100_000, 0.999
 FGR_DISTANCE = 0.5
-# The tutorial refines all points within 0.4 voxels. On the samples it is cheaper, and 1.5 voxels forgive more.
+# On the samples, which is cheaper than on all points, and within a distance that forgives a rough pose.
 ICP_DISTANCE = 1.5
 
 # KISS-Matcher refuses voxels below 0.005, so that lengths are given to it in a unit in which the voxel is its default.

@@ -49,7 +49,7 @@ truth and the centroid of the source within 6 voxels of its place, in the voxel 
 - **pcr99**: `pcr99 register source.npy target.npy`, no option but one thread. It chooses its own voxel.
 - **pcr99 --voxel**: the same at the voxel size that all others get.
 - **Open3D RANSAC**, **Open3D FGR**: voxel sampling, normals (2 voxels, 30 neighbours), FPFH (5 voxels, 100 neighbours), then either RANSAC
-  (mutual matches, 1.5 voxels, edges 0.9, 100 000 iterations, confidence 0.999) or FGR (0.5 voxels), as Open3D's tutorial has them; then ICP to planes on the
+  (mutual matches, 1.5 voxels, edges 0.9; 100 000 iterations and confidence 0.999, the library's defaults) or FGR (0.5 voxels); then ICP to planes on the
   samples within 1.5 voxels.
 - **KISS-Matcher**: its defaults at that voxel size, then the same ICP. It refuses small voxels, so that its unit is one in which the voxel is 0.3.
 
