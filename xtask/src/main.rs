@@ -1,6 +1,8 @@
 //! `cargo xtask test` sets up and runs everything the project is tested with; nobody should need another command.
 //!
-//! `cargo xtask pictures` draws the pictures of the documentation anew.
+//! `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
+
+mod compare;
 
 use std::{
     path::Path,
@@ -11,11 +13,12 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
-    let result = match task.as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("pictures") => pictures(),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask test | pictures")),
+        Some("compare") => compare::run(&arguments[1..]),
+        _ => Err(anyhow::anyhow!("usage: cargo xtask test | pictures | compare [--seeds N] [--pairs TEXT]")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -55,12 +58,16 @@ fn pictures() -> Result<()> {
     Ok(())
 }
 
+/// The root of the workspace.
+fn root() -> Result<&'static Path> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")
+}
+
 fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     eprintln!("\n── cargo {} ──", arguments.join(" "));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status =
-        Command::new(cargo).args(arguments).envs(environment.iter().copied()).current_dir(root).status();
+        Command::new(cargo).args(arguments).envs(environment.iter().copied()).current_dir(root()?).status();
     let status = status.context("cannot start cargo")?;
     ensure!(status.code().is_some(), "ended by a signal");
     if !status.success() {

@@ -1,0 +1,56 @@
+//! A small cloud of our own on which normals and descriptors are compared with those of Open3D: a ball with dents, so that every place
+//! is curved otherwise. Made of sums, products and roots only, it has the same bits everywhere.
+
+use pcr99::random::Random;
+use pcr99_cloud::{
+    fpfh::{Descriptor, Fpfh},
+    neighbors::Neighbors,
+    normals,
+    tree::KdTree,
+};
+
+/// Points.
+pub const COUNT: usize = 2000;
+/// Normals are of the points within this: about 40, and nowhere so few that `normals` would look farther, as Open3D does not.
+pub const NORMAL_RADIUS: f64 = 0.3;
+/// Descriptors are of the points within this: about 110.
+pub const FEATURE_RADIUS: f64 = 0.5;
+
+/// The cloud with what the stages make of it.
+pub struct DentedBall {
+    /// `r(u)·u` for unit vectors `u` of all directions.
+    pub points: Vec<[f64; 3]>,
+    /// Outward.
+    pub normals: Vec<[f64; 3]>,
+    /// Signed.
+    pub descriptors: Vec<Descriptor>,
+}
+
+impl DentedBall {
+    /// Points, normals and descriptors.
+    pub fn new() -> Self {
+        let mut random = Random::new(33);
+        let points: Vec<[f64; 3]> = (0..COUNT).map(|_| point(&mut random)).collect();
+        let tree = KdTree::new(&points);
+        let mut normals = normals::estimate(&points, &tree, NORMAL_RADIUS);
+        // Every ray from the middle leaves the ball once.
+        for (normal, point) in normals.iter_mut().zip(&points) {
+            if (0..3).map(|k| normal[k] * point[k]).sum::<f64>() < 0.0 {
+                *normal = normal.map(|x| -x);
+            }
+        }
+        let neighbors = Neighbors::within(&tree, &points, FEATURE_RADIUS);
+        let fpfh = Fpfh::of(&points, &normals, &neighbors, FEATURE_RADIUS);
+        assert_eq!(fpfh.points.len(), COUNT, "every point has a descriptor");
+        Self { points, normals, descriptors: fpfh.signed }
+    }
+}
+
+/// A direction `u`, at `r = 1 + 0.5·xy + 0.4·z³ − 0.4·x²z + 0.3·xyz`.
+fn point(random: &mut Random) -> [f64; 3] {
+    let direction: [f64; 3] = std::array::from_fn(|_| random.gaussian());
+    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let [x, y, z] = direction.map(|x| x / length);
+    let radius = 1.0 + 0.5 * x * y + 0.4 * z * z * z - 0.4 * x * x * z + 0.3 * x * y * z;
+    [x, y, z].map(|x| radius * x)
+}

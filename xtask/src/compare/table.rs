@@ -1,0 +1,242 @@
+//! The page `docs/results/clouds.md` from the rows of `clouds.csv`.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result, ensure};
+
+/// The first line of the CSV.
+const HEADER: &str = "pair,voxel,seed,method,right,status,degrees,voxels_off,cpu_seconds";
+/// Ours at the voxel size of the others.
+const AT_VOXEL: &str = "pcr99 --voxel";
+/// All of ours begin so.
+const OURS: &str = "pcr99";
+
+/// One registration.
+struct Run<'a> {
+    pair: &'a str,
+    seed: u32,
+    method: &'a str,
+    is_right: bool,
+    /// What ours says of its own pose; the others say nothing.
+    is_registered: bool,
+    seconds: f64,
+}
+
+/// The whole page; `versions` says what was compared on what.
+pub(super) fn page(csv: &str, versions: &str) -> Result<String> {
+    let runs = parse(csv)?;
+    ensure!(!runs.is_empty(), "no pair was registered: is there one of that name?");
+    let (still, moved): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| run.seed == 0);
+    let methods = distinct(moved.iter().map(|run| run.method));
+    let mut page = String::from(INTRODUCTION);
+    writeln!(page, "\nVersions: {versions}.\n")?;
+    writeln!(page, "## What holds\n\n{}", findings(&moved, &methods)?)?;
+    writeln!(page, "## All pairs\n\n{}", totals(&moved, &still, &methods)?)?;
+    writeln!(page, "## Each pair\n\n{}", each(&moved, &methods)?)?;
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    Ok(page)
+}
+
+const INTRODUCTION: &str = "\
+# Registration of real clouds, beside Open3D and KISS-Matcher
+
+`PCR99_DATA=… cargo xtask compare` makes this page and `clouds.csv`. Each pair of scans is registered by every method, one after the other, in one
+run on one CPU. The source is first moved by a random rotation and translation, another for each pair and seed, so that nobody gains from
+clouds that already lie near each other; a run as they are is counted beside it. A pose is right when its rotation is within 15° of the
+truth and the centroid of the source within 6 voxels of its place, in the voxel size of the pair.
+
+- **pcr99**: `pcr99 register source.npy target.npy`, no option but one thread. It chooses its own voxel.
+- **pcr99 --voxel**: the same at the voxel size that all others get.
+- **Open3D RANSAC**, **Open3D FGR**: voxel sampling, normals (2 voxels, 30 neighbours), FPFH (5 voxels, 100 neighbours), then either RANSAC
+  (mutual matches, 1.5 voxels, edges 0.9; 100 000 iterations and confidence 0.999, the library's defaults) or FGR (0.5 voxels); then ICP to planes on the
+  samples within 1.5 voxels.
+- **KISS-Matcher**: its defaults at that voxel size, then the same ICP. It refuses small voxels, so that its unit is one in which the voxel is 0.3.
+
+CPU time is user and system time of all threads, from points to refined pose. Theirs begins with the points in memory and leaves out imports and
+conversions; ours is the whole program, with its start and the reading of two files. `xtask/compare/clouds.py` has every parameter.
+";
+
+fn parse(csv: &str) -> Result<Vec<Run<'_>>> {
+    let mut lines = csv.lines();
+    ensure!(lines.next() == Some(HEADER), "the CSV does not begin with `{HEADER}`");
+    let run = |line| {
+        let fields: Vec<&str> = str::split(line, ',').collect();
+        let [pair, _, seed, method, right, status, _, _, seconds] = fields[..] else {
+            anyhow::bail!("not nine columns: `{line}`");
+        };
+        let is_registered = status == "registered";
+        let (seed, seconds) = (seed.parse()?, seconds.parse()?);
+        Ok(Run { pair, seed, method, is_right: right == "1", is_registered, seconds })
+    };
+    lines.map(|line| run(line).with_context(|| format!("`{line}`"))).collect()
+}
+
+/// Each once, in order of appearance.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut list = Vec::new();
+    for name in names {
+        if !list.contains(&name) {
+            list.push(name);
+        }
+    }
+    list
+}
+
+fn of<'a, 'b>(runs: &'b [Run<'a>], method: &str) -> Vec<&'b Run<'a>> {
+    runs.iter().filter(|run| run.method == method).collect()
+}
+
+fn right(runs: &[&Run]) -> usize {
+    runs.iter().filter(|run| run.is_right).count()
+}
+
+fn wrong_but_registered(runs: &[&Run]) -> usize {
+    runs.iter().filter(|run| run.is_registered && !run.is_right).count()
+}
+
+fn median_seconds(runs: &[&Run]) -> f64 {
+    median(runs.iter().map(|run| run.seconds).collect())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+/// The fewest right poses of any seed.
+fn worst_seed(runs: &[&Run]) -> usize {
+    let seeds = runs.iter().map(|run| run.seed).max().unwrap_or(0);
+    let of_seed = |seed| runs.iter().filter(|run| run.seed == seed && run.is_right).count();
+    (1..=seeds).map(of_seed).min().unwrap_or(0)
+}
+
+/// In words.
+fn findings(moved: &[Run], methods: &[&str]) -> Result<String> {
+    let mut text = String::new();
+    let all = of(moved, methods[0]).len();
+    for &method in methods.iter().filter(|method| method.starts_with(OURS)) {
+        let runs = of(moved, method);
+        let (right, wrong) = (right(&runs), wrong_but_registered(&runs));
+        let registered = runs.iter().filter(|run| run.is_right && run.is_registered).count();
+        writeln!(
+            text,
+            "- `{method}` is right in {right} of {all}, of which it calls {registered} registered; wrong but called registered: {wrong}."
+        )?;
+    }
+    writeln!(text, "- The others do not tell right from wrong.")?;
+    let ours = of(moved, AT_VOXEL);
+    for &method in methods.iter().filter(|method| !method.starts_with(OURS)) {
+        let theirs = of(moved, method);
+        let times = median_seconds(&theirs) / median_seconds(&ours);
+        // Rows are in the same order for each method.
+        let ratios = theirs.iter().zip(&ours).map(|(theirs, ours)| theirs.seconds / ours.seconds).collect();
+        writeln!(
+            text,
+            "- {method} is right in {} of {all}. Its median CPU time is {times:.1} times that of `{AT_VOXEL}`; run by run the median ratio is {:.1}.",
+            right(&theirs),
+            median(ratios)
+        )?;
+    }
+    Ok(text)
+}
+
+fn totals(moved: &[Run], still: &[Run], methods: &[&str]) -> Result<String> {
+    let mut text = String::from(
+        "| method | right | in the worst seed | right and registered | wrong but registered | as they are: right | median CPU s | largest |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for &method in methods {
+        let (runs, unmoved) = (of(moved, method), of(still, method));
+        let (registered, wrong) = if method.starts_with(OURS) {
+            let registered = runs.iter().filter(|run| run.is_right && run.is_registered).count();
+            (registered.to_string(), wrong_but_registered(&runs).to_string())
+        } else {
+            ("–".to_owned(), "–".to_owned())
+        };
+        let largest = runs.iter().map(|run| run.seconds).fold(0.0, f64::max);
+        writeln!(
+            text,
+            "| {method} | {} of {} | {} of {} | {registered} | {wrong} | {} of {} | {:.2} | {largest:.2} |",
+            right(&runs),
+            runs.len(),
+            worst_seed(&runs),
+            unmoved.len(),
+            right(&unmoved),
+            unmoved.len(),
+            median_seconds(&runs),
+        )?;
+    }
+    Ok(text)
+}
+
+fn each(moved: &[Run], methods: &[&str]) -> Result<String> {
+    let seeds = moved.iter().map(|run| run.seed).max().unwrap_or(0);
+    let mut text =
+        format!("Right poses of {seeds}, and median CPU seconds.\n\n| pair | {} |\n", methods.join(" | "));
+    writeln!(text, "|---|{}", "---|".repeat(methods.len()))?;
+    for pair in distinct(moved.iter().map(|run| run.pair)) {
+        write!(text, "| {pair} |")?;
+        for &method in methods {
+            let mut runs = of(moved, method);
+            runs.retain(|run| run.pair == pair);
+            write!(text, " {} · {:.2} |", right(&runs), median_seconds(&runs))?;
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_counts_what_the_rows_say() {
+        let csv = format!(
+            "{HEADER}\n\
+             a,0.5,0,pcr99 --voxel,1,registered,0.1,0.1,0.9\na,0.5,0,KISS-Matcher,0,,90,7,0.9\n\
+             a,0.5,1,pcr99 --voxel,1,registered,0.1,0.1,0.2\na,0.5,1,KISS-Matcher,1,,1,1,0.3\n\
+             a,0.5,2,pcr99 --voxel,0,registered,20,9,0.4\na,0.5,2,KISS-Matcher,0,,nan,nan,0.6\n"
+        );
+        let page = page(&csv, "none").expect("a page");
+        assert!(
+            page.contains("| pcr99 --voxel | 1 of 2 | 0 of 1 | 1 | 1 | 1 of 1 | 0.30 | 0.40 |"),
+            "{page}"
+        );
+        assert!(page.contains("| KISS-Matcher | 1 of 2 | 0 of 1 | – | – | 0 of 1 | 0.45 | 0.60 |"), "{page}");
+        assert!(page.contains("| a | 1 · 0.30 | 1 · 0.45 |"), "{page}");
+        assert!(
+            page.contains(
+                "is right in 1 of 2, of which it calls 1 registered; wrong but called registered: 1."
+            ),
+            "{page}"
+        );
+        assert!(page.contains("Its median CPU time is 1.5 times that of"), "{page}");
+    }
+
+    #[test]
+    fn the_committed_page_is_that_of_the_committed_rows() {
+        let read = |name: &str| {
+            let path = crate::root().expect("a root").join("docs/results").join(name);
+            std::fs::read_to_string(path).expect(name)
+        };
+        let committed = read("clouds.md");
+        let versions = committed.lines().find_map(|line| line.strip_prefix("Versions: ")?.strip_suffix('.'));
+        let page = page(&read("clouds.csv"), versions.expect("a line of versions")).expect("a page");
+        assert_eq!(page, committed, "`cargo xtask compare` writes both");
+    }
+
+    #[test]
+    fn rows_that_are_none_are_named() {
+        let error = page(&format!("{HEADER}\na,b\n"), "none").expect_err("two columns");
+        assert!(format!("{error:#}").contains("not nine columns: `a,b`"), "{error:#}");
+        assert!(page("pair\n", "none").is_err());
+        assert!(page(&format!("{HEADER}\n"), "none").is_err());
+    }
+}
