@@ -84,8 +84,11 @@ impl Cell {
             rotation_deg: spread(&|record| record.rotation_deg),
             translation: spread(&|record| record.translation),
             scale_error: spread(&|record| record.scale_error),
-            cpu_seconds: spread(&|record| record.cpu_seconds),
-            wall_seconds: spread(&|record| Some(record.wall_seconds)),
+            // What could not run at all has no time.
+            cpu_seconds: spread(&|record| record.cpu_seconds.filter(|_| record.status != Outcome::Failed)),
+            wall_seconds: spread(&|record| {
+                Some(record.wall_seconds).filter(|_| record.status != Outcome::Failed)
+            }),
             log10_nfa: spread(&|record| record.log10_nfa),
         }
     }

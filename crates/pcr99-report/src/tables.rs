@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use pcr99_lab::{
     Method,
-    monte_carlo::{Contender, Record, ScaleMode, Size},
+    monte_carlo::{Contender, Outcome, Record, ScaleMode, Size},
 };
 
 use crate::{Summary, evidence_limit::Setting, published, statistics::median};
@@ -185,7 +185,7 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
                 time.map(|time| milliseconds(time.p95)),
                 cell.map(|cell| format!("{} of {}", cell.above_10_deg, cell.runs)),
                 against(Method::Paper),
-                published::speedup(scale, contender.name()).map(str::to_owned),
+                at_99.and_then(|_| published::speedup(scale, contender.name())).map(str::to_owned),
                 against(Method::Default),
             ]);
         }
@@ -293,11 +293,12 @@ struct Times<'a>(HashMap<(ScaleMode, &'a str, u64), f64>);
 
 impl<'a> Times<'a> {
     fn of(records: &'a [Record], size: Size) -> Self {
-        let of_size = records.iter().filter(|record| record.size() == size);
+        let ran = |record: &&Record| record.size() == size && record.status != Outcome::Failed;
+        let of_size = records.iter().filter(ran);
         Self(of_size.map(|r| ((r.scale, r.method.as_str(), r.run), r.seconds())).collect())
     }
 
-    /// The median over the problems that both have solved.
+    /// The median over the problems that both have run on.
     fn speedup(&self, scale: ScaleMode, slow: Contender, fast: Contender) -> Option<f64> {
         let own = self.0.iter().filter(|((mode, name, _), _)| *mode == scale && *name == slow.name());
         let quotient = |(key, seconds): (&(ScaleMode, &str, u64), &f64)| {

@@ -26,7 +26,7 @@ use crate::vector::{add, times};
 const EDGE: f64 = 5.0;
 /// Of the consensus and of the transform that is returned, in σ.
 const INLIER: f64 = 6.0;
-/// How much each component of the translations of two triples may differ, in σ.
+/// How much each component of the translations of two triples may differ, in σ: published as 0.07, for noise of 0.01.
 const SAME_TRANSLATION: f64 = 7.0;
 /// How much each element of their rotations may differ.
 const SAME_ROTATION: f64 = 0.133;

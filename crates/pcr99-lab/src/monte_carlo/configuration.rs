@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Contender, Key};
@@ -39,6 +41,12 @@ pub struct Size {
     pub outlier_ratio: f64,
 }
 
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "of {} matches with an outlier ratio of {}", self.points, self.outlier_ratio)
+    }
+}
+
 /// Whether the methods are told the scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,6 +67,12 @@ impl ScaleMode {
             Self::Unknown => "unknown",
             Self::Known => "known",
         }
+    }
+}
+
+impl fmt::Display for ScaleMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

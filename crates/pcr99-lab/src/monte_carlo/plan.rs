@@ -56,7 +56,7 @@ impl Plan {
                 return Err(Error::Ratio { value: *outlier_ratio });
             }
         }
-        *sizes = sorted("outlier ratios", "a size, or an outlier ratio,", sizes, by_size)?;
+        *sizes = sorted("outlier ratios", "a size", sizes, by_size)?;
         match *runs {
             0 => return Err(Error::NoRuns),
             1..=MOST_RUNS => {}
@@ -167,7 +167,7 @@ fn digest(shape: &Shape) -> Option<String> {
     Some(format!("{digest:016x}"))
 }
 
-fn sorted<T: Clone + PartialEq + std::fmt::Debug>(
+fn sorted<T: Clone + PartialEq + std::fmt::Display>(
     all: &'static str,
     one: &'static str,
     values: &[T],
@@ -179,7 +179,7 @@ fn sorted<T: Clone + PartialEq + std::fmt::Debug>(
         return Err(Error::None { what: all });
     }
     match values.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Error::Twice { what: one, value: format!("{:?}", pair[0]) }),
+        Some(pair) => Err(Error::Twice { what: one, value: pair[0].to_string() }),
         None => Ok(values),
     }
 }

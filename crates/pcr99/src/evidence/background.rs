@@ -14,6 +14,8 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Background {
     half_axes: [f64; 3],
+    /// The longest half-axis of the source.
+    source_extent: f64,
     /// Residuals below this are rounding errors of the coordinates.
     finest: f64,
 }
@@ -35,49 +37,23 @@ impl Background {
     }
 
     /// Inliers within this of each other count once: `3δ`, but never so much that few places are left in all, nor so little that
-    /// one patch of the targets is many places.
-    pub(crate) fn patch(&self, delta: f64) -> f64 {
-        (3.0 * delta).clamp(0.1 * self.extent(), 0.2 * self.extent())
+    /// one patch is many places.
+    pub(crate) fn patch(&self, delta: f64, scale: f64) -> f64 {
+        // Wrong targets may lie far beyond the place where all right ones are.
+        let extent = self.extent().min(scale * self.source_extent);
+        (3.0 * delta).clamp(0.1 * extent, 0.2 * extent)
     }
 
     /// The longest half-axis.
     pub(crate) fn extent(&self) -> f64 {
-        self.half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
+        longest(&self.half_axes)
     }
 
-    /// From the targets. Far strays would make everything look close: they are left out, the farthest first.
+    /// From the targets, and the size of the source.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
         let finest = finest.max(0.5 * grid_step(points));
-        let mut kept = Moments::from(&spread(&points.b), points.len());
-        let mut background = kept.background(finest);
-        if !any_beyond(&points.b, 4.0 * background.extent() * background.extent()) {
-            return background;
-        }
-        let bulk = Moments::of(points, |b| b.iter().all(|x| x.abs() <= BULK));
-        if bulk.count >= 4.0 {
-            kept = bulk;
-            background = kept.background(finest);
-        }
-        for _ in 0..MOST_TRIMS {
-            let (_, axes) = symmetric_eigen(kept.covariance());
-            let mean = kept.mean();
-            let near = |b: [f64; 3]| {
-                let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
-                (0..3).map(|axis| (along(axis) / background.half_axes[axis]).powi(2)).sum::<f64>() <= 2.0
-            };
-            let fewer = Moments::of(points, near);
-            if fewer.count < 4.0 || fewer.count >= kept.count {
-                break;
-            }
-            // Once few are left out at a time, it is the rim of the bulk.
-            let done = fewer.count > 0.98 * kept.count;
-            kept = fewer;
-            background = kept.background(finest);
-            if done {
-                break;
-            }
-        }
-        background
+        let source_extent = longest(&ellipsoid(&points.a, 0.0));
+        Self { half_axes: ellipsoid(&points.b, finest), source_extent, finest }
     }
 
     /// How crowded it is where a transform takes the sources, as far as `sample` of them against as many targets of other matches tell:
@@ -153,7 +129,45 @@ impl Crowd {
     }
 }
 
-/// Half of the targets are within a quarter of the origin, or the farthest is within one: what is beyond this is a stray.
+fn longest(half_axes: &[f64; 3]) -> f64 {
+    half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
+}
+
+/// The half-axes of the ellipsoid that points fill. Far strays would make everything look close: they are left out, the farthest first.
+fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
+    let mut kept = Moments::from(&spread(columns), columns[0].len());
+    let mut half_axes = kept.half_axes(finest);
+    if !any_beyond(columns, 4.0 * longest(&half_axes).powi(2)) {
+        return half_axes;
+    }
+    let bulk = Moments::of(columns, |b| b.iter().all(|x| x.abs() <= BULK));
+    if bulk.count >= 4.0 {
+        kept = bulk;
+        half_axes = kept.half_axes(finest);
+    }
+    for _ in 0..MOST_TRIMS {
+        let (_, axes) = symmetric_eigen(kept.covariance());
+        let mean = kept.mean();
+        let near = |b: [f64; 3]| {
+            let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
+            (0..3).map(|axis| (along(axis) / half_axes[axis]).powi(2)).sum::<f64>() <= 2.0
+        };
+        let fewer = Moments::of(columns, near);
+        if fewer.count < 4.0 || fewer.count >= kept.count {
+            break;
+        }
+        // Once few are left out at a time, it is the rim of the bulk.
+        let done = fewer.count > 0.98 * kept.count;
+        kept = fewer;
+        half_axes = kept.half_axes(finest);
+        if done {
+            break;
+        }
+    }
+    half_axes
+}
+
+/// Half of the points are within a quarter of the origin, or the farthest is within one: what is beyond this is a stray.
 const BULK: f64 = 2.0;
 /// Each leaves out less than the one before; the bound only makes the end certain.
 const MOST_TRIMS: usize = 20;
@@ -186,9 +200,10 @@ struct Moments {
 }
 
 impl Moments {
-    fn of(points: &Soa, keep: impl Fn([f64; 3]) -> bool) -> Self {
+    fn of(columns: &[Vec<f64>; 3], keep: impl Fn([f64; 3]) -> bool) -> Self {
         let mut moments = Self::default();
-        for b in (0..points.len()).map(|i| points.target(i)).filter(|&b| keep(b)) {
+        let point = |i: usize| columns.each_ref().map(|column| column[i]);
+        for b in (0..columns[0].len()).map(point).filter(|&b| keep(b)) {
             moments.count += 1.0;
             for row in 0..3 {
                 moments.sum[row] += b[row];
@@ -218,10 +233,9 @@ impl Moments {
     }
 
     /// In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
-    fn background(&self, finest: f64) -> Background {
+    fn half_axes(&self, finest: f64) -> [f64; 3] {
         let (variances, _) = symmetric_eigen(self.covariance());
-        let half_axes = variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest));
-        Background { half_axes, finest }
+        variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest))
     }
 }
 

@@ -191,7 +191,7 @@ impl Judge {
         consensus: &Consensus<'_>,
         background: &Background,
     ) -> Evidence {
-        let radius = background.patch(consensus.delta);
+        let radius = background.patch(consensus.delta, consensus.model.scale());
         let effective_inliers = self.effective_support(consensus.points, consensus.inliers, radius);
         let rotation_deviation_deg = rotation_deviation(consensus).to_degrees().min(180.0);
         Evidence { effective_inliers, rotation_deviation_deg, ..evidence }

@@ -2,7 +2,8 @@
 //!
 //! Each value `x` with half-width `α` is an interval `[x − α, x + α]`. Between neighbouring ends the set of intervals that overlap is
 //! constant; the estimate of each such set is the mean weighted by `1/α²`, and the set with the least truncated cost
-//! `Σ ((x − estimate)/α)² + (number of the others)` wins.
+//! `Σ ((x − estimate)/α)² + (number of the others)` wins: the truncated least squares of the publication. (Where all `α` are equal, that is
+//! `Σ (x − estimate)² + Σ α²` over the others, up to a factor; costs that add `α` itself depend on the unit.)
 //!
 //! Sorting all ends and sweeping over them finds it. Here the ends are first tallied in buckets, which bounds the cost of every set in
 //! a bucket from below; only buckets that may hold the best one are sorted and swept. The answer is the same.
