@@ -166,25 +166,29 @@ impl PreparedCloud {
 
     /// The sample with voxels of this size.
     pub fn level(&self, voxel: f64) -> Arc<Level> {
-        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, level)) = levels.iter().find(|(bits, _)| *bits == voxel.to_bits()) {
+        let levels = || self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, level)) = levels().iter().find(|(bits, _)| *bits == voxel.to_bits()) {
             return Arc::clone(level);
         }
+        // Not under the lock: a thread that waits for others takes up other work, which may want the same.
         let level = Arc::new(Level::of(&self.points, self.normals.as_deref(), voxel));
-        keep(&mut levels, (voxel.to_bits(), Arc::clone(&level)));
+        keep(&mut levels(), (voxel.to_bits(), Arc::clone(&level)));
         level
     }
 
     /// The descriptors with voxels of this size.
     pub fn features(&self, voxel: f64, orientation: Orientation) -> Arc<Features> {
         let level = self.level(voxel);
-        let mut features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = features.iter().find(|(bits, how, _)| *bits == voxel.to_bits() && *how == orientation);
-        if let Some((_, _, known)) = known {
+        let features = || self.features.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |(bits, how, _): &&(u64, Orientation, Arc<Features>)| {
+            *bits == voxel.to_bits() && *how == orientation
+        };
+        if let Some((_, _, known)) = features().iter().find(is_it) {
             return Arc::clone(known);
         }
+        // Not under the lock, as above.
         let new = Arc::new(self.describe(&level, orientation));
-        keep(&mut features, (voxel.to_bits(), orientation, Arc::clone(&new)));
+        keep(&mut features(), (voxel.to_bits(), orientation, Arc::clone(&new)));
         new
     }
 
@@ -248,7 +252,12 @@ impl Level {
 
     /// The normals of the points, of either sign; zero where there is none.
     pub fn normals(&self) -> &[[f64; 3]] {
-        self.normals.get_or_init(|| normals::estimate(&self.points, &self.tree, NORMAL_RADIUS * self.voxel))
+        if self.normals.get().is_none() {
+            // Not inside the cell: a thread that waits for others takes up other work, which may want the same. Whoever is first is kept;
+            // all would be equal.
+            let _ = self.normals.set(normals::estimate(&self.points, &self.tree, NORMAL_RADIUS * self.voxel));
+        }
+        self.normals.get().map_or(&[], Vec::as_slice)
     }
 }
 

@@ -279,6 +279,8 @@ impl Icp<'_> {
             let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
             parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
         };
+        // Made once, before many threads ask for them.
+        let _ = (self.source.normals(), self.target.normals());
         let mut sum = collect(self.source.points.len(), &|i| self.forward(pose, i, gate));
         if self.with_scale {
             let back = pose.inverse();

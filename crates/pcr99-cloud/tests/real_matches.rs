@@ -109,8 +109,10 @@ impl Run {
             1e3 * found.seconds.total,
             found.stopped_because.as_str(),
         );
-        // Evidence weighs tightness too, and a right answer may leave some of the truth's loose matches out.
-        if !right && possible > found.inliers.len() {
+        // Evidence weighs tightness too, and a right answer may leave some of the truth's loose matches out: a miss is a truth that has
+        // clearly more support than the answer and is not among the candidates.
+        let known = found.candidates.iter().any(|candidate| self.is_right(&candidate.target_from_source));
+        if !known && possible as f64 > 1.05 * found.inliers.len() as f64 {
             misses.push(format!("{name}: found {}, the truth has {possible}", found.inliers.len()));
         }
         if !right && found.is_registered() {

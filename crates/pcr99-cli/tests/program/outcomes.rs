@@ -106,7 +106,10 @@ fn check_evidence(document: &Value) {
     let apart = evidence["effective_inliers"].as_u64().expect("a count") as usize;
     let agree = inliers(document).len();
     assert!((1..=agree).contains(&apart), "{evidence}");
-    let reliable = log10_nfa <= -1.0 && (apart >= 10 || 2 * apart >= agree);
+    let [deviation, rival] =
+        ["rotation_deviation_deg", "rival"].map(|name| evidence[name].as_f64().expect("a number"));
+    let scattered = apart >= 11 || (apart >= 4 && 2 * apart > agree);
+    let reliable = log10_nfa <= -1.0 && scattered && deviation <= 2.5 && rival <= 0.5;
     assert_eq!(document["status"], if reliable { "registered" } else { "not_reliable" }, "{evidence}");
 
     let candidates = document["candidates"].as_array().expect("a list");

@@ -152,7 +152,10 @@ fn bad_input_is_named_and_nothing_is_written() {
         ("a.xyz b.xyz --initial odd.txt", "`odd.txt` is not [sR t; 0 1] with a rotation R"),
         ("a.xyz b.xyz --voxel -1", "expected a positive number"),
         ("a.xyz b.xyz --refine magic", "invalid value 'magic'"),
-        ("a.xyz b.xyz --write-aligned moved.doc", "must end in .ply, .xyz or .txt"),
+        (
+            "a.xyz b.xyz --write-aligned moved.doc",
+            "its extension names no format that clouds are written in; use one of .ply",
+        ),
         ("a.xyz b.xyz --force", "--write-aligned"),
     ];
     for (args, message) in cases {

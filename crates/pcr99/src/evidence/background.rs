@@ -40,8 +40,8 @@ impl Background {
     /// one patch is many places.
     pub(crate) fn patch(&self, delta: f64, scale: f64) -> f64 {
         // Wrong targets may lie far beyond the place where all right ones are.
-        let extent = self.extent().min(scale * self.source_extent);
-        (3.0 * delta).clamp(0.1 * extent, 0.2 * extent)
+        let least = 0.1 * self.extent().min(scale * self.source_extent);
+        (3.0 * delta).max(least).min(0.2 * self.extent())
     }
 
     /// The longest half-axis.

@@ -6,7 +6,10 @@
 //! clearly more evidence, the consensus was only the best part of a noisier one, and the larger threshold is taken instead. A last
 //! search with the threshold found makes sure that nothing larger was missed.
 
-use super::candidate::{Candidate, Model, Refiner};
+use super::{
+    WIDEST,
+    candidate::{Candidate, Model, Refiner},
+};
 use crate::{evidence::Judge, kernel::Soa};
 
 /// Thresholds to try, relative to the widest half-axis of the targets, the likeliest first.
@@ -35,6 +38,9 @@ pub(super) fn settle(
     let mut settled = adapt(points, candidate.clone(), model, 3.0 * model.delta, refiner, judge)?;
     for _ in 0..DOUBLINGS {
         let (candidate, delta) = &settled;
+        if *delta > WIDEST * model.background.extent() {
+            break;
+        }
         let wider = Model { delta: 2.0 * delta, ..*model };
         let Some(found) = refiner.refine(points, candidate.model, &wider, judge) else { break };
         let before = candidate.evidence.log10_nfa.min(-1.0);
