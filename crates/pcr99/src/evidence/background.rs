@@ -113,11 +113,6 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    /// The same factor at every radius.
-    pub(super) fn even(factor: f64) -> Self {
-        Self { log_delta: 0.0, log_factors: [libm::log(factor); RINGS] }
-    }
-
     /// The logarithm of the factor at a radius given by its logarithm: between the radii measured on a straight line, below the last
     /// of them on the line through the last two.
     pub(super) fn log_factor(&self, log_radius: f64) -> f64 {

@@ -176,8 +176,9 @@ impl Judge {
             let model = Affine::from(consensus.model);
             let (crowd, most) = background.crowding(consensus.points, &model, consensus.delta, sample);
             log10_nfa = (self.log10_nfa(consensus, background, &crowd) + penalty).max(even);
-            let at_worst = self.log10_nfa(consensus, background, &Crowd::even(most)) + penalty;
-            if log10_nfa > SIGNIFICANT || at_worst.max(log10_nfa) <= SIGNIFICANT {
+            // Every inlier but three has that factor at most.
+            let at_worst = even + (consensus.inliers.len() as f64 - 3.0) * libm::log10(most);
+            if log10_nfa > SIGNIFICANT || at_worst <= SIGNIFICANT {
                 break;
             }
         }
