@@ -23,7 +23,6 @@ const WIDEST_TOLERANCE: f32 = 0.4;
 /// At most so many slices: each costs a row of bits per match.
 const MOST_SLICES: u8 = 40;
 /// In a small subset only what is easily seen is found, and fewer slices show it.
-const SOME_SLICES: u8 = 24;
 const FEW_SLICES: u8 = 16;
 
 /// The graph over one subset.
@@ -338,11 +337,7 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
     let tolerance = tau / at(&distances, 0.5).unwrap_or(1.0);
     let [low, high] = range.unwrap_or([low, high]);
     let [low, high] = [low - 0.2, high + 0.2];
-    let most = f64::from(match n {
-        0..=64 => FEW_SLICES,
-        65..=300 => SOME_SLICES,
-        _ => MOST_SLICES,
-    });
+    let most = f64::from(if n <= 64 { FEW_SLICES } else { MOST_SLICES });
     let width = tolerance.clamp(0.01, 0.2).max((high - low) / most);
     let count = ((high - low) / width).ceil().clamp(1.0, most);
     Slicing {
