@@ -148,6 +148,7 @@ impl Judge {
         background: &Background,
         penalty: f64,
     ) -> Weighed {
+        independent(consensus.points, consensus.inliers, consensus.residuals, &mut self.independent);
         let even = self.log10_nfa(consensus, background, &Crowd::default()) + penalty;
         let stands_out = even <= SIGNIFICANT;
         let log10_nfa =
@@ -217,10 +218,9 @@ impl Judge {
         if evidence.is_significant() { evidence } else { self.complete(evidence, &consensus, &background) }
     }
 
+    /// Of the residuals in `self.independent`.
     fn log10_nfa(&mut self, consensus: &Consensus<'_>, background: &Background, crowd: &Crowd) -> f64 {
-        let Consensus { points, inliers, residuals, delta, .. } = *consensus;
-        independent(points, inliers, residuals, &mut self.independent);
-        let (inliers, n) = (&self.independent, points.len());
+        let (inliers, n, delta) = (&self.independent, consensus.points.len(), consensus.delta);
         self.false_alarms.log10_nfa(inliers, delta * delta, n, background, crowd)
     }
 
