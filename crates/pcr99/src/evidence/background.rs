@@ -61,24 +61,28 @@ impl Background {
     pub(super) fn crowding(&self, points: &Soa, model: &Affine, delta: f64, sample: usize) -> (Crowd, f64) {
         let n = points.len();
         let sample = sample.min(n);
-        let source = |k: usize| k * n / sample;
         // Other matches wherever there are enough of them.
-        let target = |k: usize| (k * n / sample + n / (2 * sample)) % n;
-        let targets: [Vec<f64>; 3] =
-            points.b.each_ref().map(|column| (0..sample).map(|k| column[target(k)]).collect());
+        let target = |source: usize| match source + n / (2 * sample) {
+            beyond if beyond >= n => beyond - n,
+            within => within,
+        };
+        let targets: [Vec<f64>; 3] = points
+            .b
+            .each_ref()
+            .map(|column| evenly(n, sample).map(|source| column[target(source)]).collect());
         let radii: [f64; RINGS] = std::array::from_fn(|ring| delta / f64::from(1_u32 << ring));
         let radii_sq = radii.map(|radius| radius * radius);
         let mut hits = [0_u32; RINGS];
-        for k in 0..sample {
-            let [x, y, z] = points.source(source(k));
+        for source in evenly(n, sample) {
+            let [x, y, z] = points.source(source);
             let moved = std::array::from_fn(|axis| {
                 let row = model.linear[axis];
                 row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
             });
             let near = count_near(&targets, moved, &radii_sq);
             // Its own target tells nothing.
-            let own = if source(k) == target(k) {
-                squared_residual(points, model, source(k))
+            let own = if source == target(source) {
+                squared_residual(points, model, source)
             } else {
                 f64::INFINITY
             };
@@ -97,6 +101,17 @@ impl Background {
     }
 }
 
+/// The places `k·n/count`, rounded down, for `k` from 0 to `count`; without a division for each.
+fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
+    let (step, rest) = (n / count, n % count);
+    let next = move |&(place, left): &(usize, usize)| {
+        let left = left + rest;
+        let (carry, left) = if left >= count { (1, left - count) } else { (0, left) };
+        Some((place + step + carry, left))
+    };
+    std::iter::successors(Some((0, 0)), next).take(count).map(|(place, _)| place)
+}
+
 /// How many radii the crowd is measured at, each half of the one before.
 const RINGS: usize = crate::kernel::near::RINGS;
 
@@ -113,6 +128,11 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
+    /// Whether it makes no difference.
+    pub(super) fn is_even(&self) -> bool {
+        self.log_factors.iter().all(|factor| *factor == 0.0)
+    }
+
     /// The logarithm of the factor at a radius given by its logarithm: between the radii measured on a straight line, below the last
     /// of them on the line through the last two.
     pub(super) fn log_factor(&self, log_radius: f64) -> f64 {
@@ -175,15 +195,34 @@ fn grid_step(points: &Soa) -> f64 {
     for column in &points.b {
         let mut values: [f64; 64] = std::array::from_fn(|k| column[k % looked_at * step]);
         let values = &mut values[..looked_at];
+        if !may_repeat(values) {
+            continue;
+        }
         values.sort_unstable_by(f64::total_cmp);
         let gaps = || values.windows(2).map(|pair| pair[1] - pair[0]);
         let equal = gaps().filter(|gap| *gap == 0.0).count();
-        if 8 * equal > looked_at {
+        if is_many(equal, looked_at) {
             let least = gaps().filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
             coarsest = coarsest.max(if least.is_finite() { least } else { 0.0 });
         }
     }
     coarsest
+}
+
+/// So many equal neighbours among so many values do not come by chance.
+fn is_many(equal: usize, values: usize) -> bool {
+    8 * equal > values
+}
+
+/// Whether many values may be equal: quickly, by a table of bits that equal ones share. Seldom true where they are not.
+fn may_repeat(values: &[f64]) -> bool {
+    let mut table = [0_u64; 64];
+    for value in values {
+        let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        table[(hash >> 58) as usize] |= 1 << (hash >> 52 & 63);
+    }
+    let distinct: u32 = table.iter().map(|bits| bits.count_ones()).sum();
+    is_many(values.len() - distinct as usize, values.len())
 }
 
 /// Count, sums and sums of products of targets.
@@ -290,6 +329,13 @@ pub(super) mod tests {
         points.b.iter_mut().for_each(|column| column.iter_mut().for_each(|x| *x = (*x / 0.1).round() * 0.1));
         assert!((grid_step(&points) - 0.1).abs() < 1e-9);
         assert!((Background::of(&points, 1e-15).finest() - 0.05).abs() < 1e-9);
+    }
+
+    #[test]
+    fn places_are_even() {
+        for (n, count) in [(1000, 64), (100, 64), (64, 64), (65, 64), (5, 3), (1, 1)] {
+            assert!(evenly(n, count).eq((0..count).map(|k| k * n / count)), "{n} {count}");
+        }
     }
 
     fn shrunk(s: f64) -> Affine {

@@ -137,7 +137,7 @@ pub(crate) struct Judge {
 }
 
 /// Matches that are looked at to see how crowded it is, one stage after the other as long as the verdict depends on it.
-const CROWD_SAMPLES: [usize; 2] = [64, 256];
+const CROWD_SAMPLES: [usize; 3] = [32, 64, 256];
 
 impl Judge {
     /// What a consensus is worth, if it is worth anything: where chance explains it, the rest is left open. `penalty` is added to the
@@ -176,7 +176,10 @@ impl Judge {
         for sample in CROWD_SAMPLES {
             let model = Affine::from(consensus.model);
             let (crowd, most) = background.crowding(consensus.points, &model, consensus.delta, sample);
-            log10_nfa = (self.log10_nfa(consensus, background, &crowd) + penalty).max(even);
+            log10_nfa = match crowd.is_even() {
+                true => even,
+                false => (self.log10_nfa(consensus, background, &crowd) + penalty).max(even),
+            };
             // Every inlier but three has that factor at most.
             let at_worst = even + (consensus.inliers.len() as f64 - 3.0) * libm::log10(most);
             if log10_nfa > SIGNIFICANT || at_worst <= SIGNIFICANT {

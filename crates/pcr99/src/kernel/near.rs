@@ -71,7 +71,7 @@ fn count_scattered_lanes(
 pub(crate) const RINGS: usize = 5;
 
 compiled_twice! {
-    /// How many points are within each of some radii of `point`, given by their squares.
+    /// How many points are within each of some radii of `point`, given by their squares, the widest first.
     pub(crate) fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] = count_near_lanes
 }
 
@@ -79,15 +79,35 @@ compiled_twice! {
 fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] {
     let n = columns[0].len();
     let [xs, ys, zs] = columns.each_ref().map(|column| &column[..n]);
-    let mut counts = [0_u64; RINGS];
-    for k in 0..n {
-        let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
-        let square = dx * dx + dy * dy + dz * dz;
-        for ring in 0..RINGS {
-            counts[ring] += u64::from(square <= radii_sq[ring]);
+    let mut counts = [0_u32; RINGS];
+    let mut start = 0;
+    while start < n {
+        // Hardly any is within the widest radius. No branch in a block, so that it vectorises, and one for all of it.
+        let end = if n - start >= BLOCK {
+            let (xs, ys, zs) = (&xs[start..start + BLOCK], &ys[start..start + BLOCK], &zs[start..start + BLOCK]);
+            let mut any = 0_u64;
+            for k in 0..BLOCK {
+                let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
+                any |= u64::from(dx * dx + dy * dy + dz * dz <= radii_sq[0]);
+            }
+            if any == 0 {
+                start += BLOCK;
+                continue;
+            }
+            start + BLOCK
+        } else {
+            n
+        };
+        for k in start..end {
+            let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
+            let square = dx * dx + dy * dy + dz * dz;
+            for ring in 0..RINGS {
+                counts[ring] += u32::from(square <= radii_sq[ring]);
+            }
         }
+        start = end;
     }
-    counts.map(|count| count as u32)
+    counts
 }
 
 compiled_twice! {

@@ -41,12 +41,30 @@ pub(crate) struct FitSums {
     pub(crate) squares: f64,
 }
 
-compiled_twice! {
-    /// Over the matches whose squared residual is at most `delta_sq`.
-    pub(crate) fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums = fit_sums_lanes
+impl FitSums {
+    fn from_lanes(sums: &[Lanes; 17]) -> Self {
+        let total = |k: usize| together(&sums[k]);
+        let vector = |k: usize| [total(k), total(k + 1), total(k + 2)];
+        Self {
+            count: total(0),
+            a: vector(1),
+            b: vector(4),
+            products: [vector(7), vector(10), vector(13)],
+            squares: total(16),
+        }
+    }
 }
 
-#[inline(always)]
+/// Over the matches whose squared residual is at most `delta_sq`.
+pub(crate) fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the line above checked that this CPU has AVX2.
+        return unsafe { avx2::fit_sums(points, residuals, delta_sq) };
+    }
+    fit_sums_lanes(points, residuals, delta_sq)
+}
+
 fn fit_sums_lanes(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
     let mut sums = [[0.0; LANES]; 17];
     let [ax, ay, az] = &points.a;
@@ -73,15 +91,7 @@ fn fit_sums_lanes(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
         }
         plus(&mut sums[16], each(|k| a[0][k] * a[0][k] + a[1][k] * a[1][k] + a[2][k] * a[2][k]));
     });
-    let total = |k: usize| together(&sums[k]);
-    let vector = |k: usize| [total(k), total(k + 1), total(k + 2)];
-    FitSums {
-        count: total(0),
-        a: vector(1),
-        b: vector(4),
-        products: [vector(7), vector(10), vector(13)],
-        squares: total(16),
-    }
+    FitSums::from_lanes(&sums)
 }
 
 /// Sums and sums of products of the coordinates of one side.
@@ -92,12 +102,25 @@ pub(crate) struct Spread {
     pub(crate) products: [f64; 6],
 }
 
-compiled_twice! {
-    /// Of all points of one side.
-    pub(crate) fn spread(columns: &[Vec<f64>; 3]) -> Spread = spread_lanes
+impl Spread {
+    fn from_lanes(sums: &[Lanes; 9]) -> Self {
+        Self {
+            sum: [0, 1, 2].map(|k: usize| together(&sums[k])),
+            products: [3, 4, 5, 6, 7, 8].map(|k: usize| together(&sums[k])),
+        }
+    }
 }
 
-#[inline(always)]
+/// Of all points of one side.
+pub(crate) fn spread(columns: &[Vec<f64>; 3]) -> Spread {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the line above checked that this CPU has AVX2.
+        return unsafe { avx2::spread(columns) };
+    }
+    spread_lanes(columns)
+}
+
 fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
     let mut sums = [[0.0; LANES]; 9];
     let [x, y, z] = columns;
@@ -108,10 +131,7 @@ fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
             plus(&mut sums[k], terms[k]);
         }
     });
-    Spread {
-        sum: [0, 1, 2].map(|k: usize| together(&sums[k])),
-        products: [3, 4, 5, 6, 7, 8].map(|k: usize| together(&sums[k])),
-    }
+    Spread::from_lanes(&sums)
 }
 
 compiled_twice! {
@@ -142,6 +162,104 @@ fn plus(sum: &mut Lanes, term: Lanes) {
 
 fn together(lanes: &Lanes) -> f64 {
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+}
+
+/// The same with AVX2: same operations, same order, same bits. Compilers do not see that lanes belong together, and there are more sums
+/// than registers: hence a pass for the products of its own.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::{FitSums, LANES, Lanes, Soa, Spread};
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn fit_sums(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
+        let limit = _mm256_set1_pd(delta_sq);
+        let [ax, ay, az] = &points.a;
+        let [bx, by, bz] = &points.b;
+        let one = _mm256_set1_pd(1.0);
+        // Chosen, not multiplied: what is outside may be infinite.
+        let inside = |rest: __m256d| _mm256_cmp_pd::<_CMP_LE_OQ>(rest, limit);
+        let (mut plain, mut products) = ([_mm256_setzero_pd(); 8], [_mm256_setzero_pd(); 9]);
+        by_lanes!(residuals.len(), f64::INFINITY, [residuals, ax, ay, az, bx, by, bz], |[
+            rest,
+            ax,
+            ay,
+            az,
+            bx,
+            by,
+            bz,
+        ]| {
+            let inside = inside(load(rest));
+            let keep = |x: __m256d| _mm256_and_pd(x, inside);
+            let [ax, ay, az] = [keep(load(ax)), keep(load(ay)), keep(load(az))];
+            let [bx, by, bz] = [keep(load(bx)), keep(load(by)), keep(load(bz))];
+            let squares = _mm256_add_pd(
+                _mm256_add_pd(_mm256_mul_pd(ax, ax), _mm256_mul_pd(ay, ay)),
+                _mm256_mul_pd(az, az),
+            );
+            let terms = [keep(one), ax, ay, az, bx, by, bz, squares];
+            for k in 0..8 {
+                plain[k] = _mm256_add_pd(plain[k], terms[k]);
+            }
+        });
+        by_lanes!(residuals.len(), f64::INFINITY, [residuals, ax, ay, az, bx, by, bz], |[
+            rest,
+            ax,
+            ay,
+            az,
+            bx,
+            by,
+            bz,
+        ]| {
+            let inside = inside(load(rest));
+            let keep = |x: __m256d| _mm256_and_pd(x, inside);
+            let a = [keep(load(ax)), keep(load(ay)), keep(load(az))];
+            let b = [keep(load(bx)), keep(load(by)), keep(load(bz))];
+            for row in 0..3 {
+                for column in 0..3 {
+                    let sum = &mut products[3 * row + column];
+                    *sum = _mm256_add_pd(*sum, _mm256_mul_pd(a[row], b[column]));
+                }
+            }
+        });
+        let mut sums = [[0.0; LANES]; 17];
+        for (sum, lanes) in sums.iter_mut().zip(plain[..7].iter().chain(&products).chain(&plain[7..])) {
+            *sum = store(*lanes);
+        }
+        FitSums::from_lanes(&sums)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn spread(columns: &[Vec<f64>; 3]) -> Spread {
+        let mut sums = [_mm256_setzero_pd(); 9];
+        let [x, y, z] = columns;
+        by_lanes!(x.len(), 0.0, [x, y, z], |[x, y, z]| {
+            let (x, y, z) = (load(x), load(y), load(z));
+            let times = |a: __m256d, b: __m256d| _mm256_mul_pd(a, b);
+            let terms =
+                [x, y, z, times(x, x), times(x, y), times(x, z), times(y, y), times(y, z), times(z, z)];
+            for k in 0..9 {
+                sums[k] = _mm256_add_pd(sums[k], terms[k]);
+            }
+        });
+        Spread::from_lanes(&sums.map(|lanes| store(lanes)))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load(lanes: Lanes) -> __m256d {
+        _mm256_setr_pd(lanes[0], lanes[1], lanes[2], lanes[3])
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store(lanes: __m256d) -> Lanes {
+        let mut out = [0.0; LANES];
+        // SAFETY: writes the 32 bytes of the array, which need no alignment.
+        unsafe { _mm256_storeu_pd(out.as_mut_ptr(), lanes) };
+        out
+    }
 }
 
 #[cfg(test)]

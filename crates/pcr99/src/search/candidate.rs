@@ -109,6 +109,7 @@ const AT_BOUND: f64 = 4.0;
 #[derive(Debug, Default)]
 pub(super) struct Refiner {
     residuals: Vec<f64>,
+    slots: Vec<u32>,
     inliers: Vec<u32>,
     before: Vec<u32>,
     inlier_residuals: Vec<f64>,
@@ -140,7 +141,7 @@ impl Refiner {
             // Where many are inliers, a pass over all is faster than one over a list.
             let many = MANY * self.inliers.len() > points.len();
             model = match many {
-                true => known.fit_within(points, &self.residuals)?,
+                true => known.fit_within(points, &self.residuals[..points.len()])?,
                 false => known.fit(points, &self.inliers, |_| 1.0)?,
             };
             std::mem::swap(&mut self.before, &mut self.inliers);
@@ -201,17 +202,23 @@ impl Refiner {
     }
 
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {
-        self.residuals.resize(points.len(), 0.0);
-        squared_residuals(points, &Affine::from(model), &mut self.residuals);
+        let n = points.len();
+        // Never made smaller: what is left behind needs no clearing when a larger set follows.
+        if self.slots.len() < n {
+            self.slots.resize(n, 0);
+            self.residuals.resize(n, 0.0);
+        }
+        let residuals = &mut self.residuals[..n];
+        squared_residuals(points, &Affine::from(model), residuals);
         // Without a branch: half of them may be inside, in no order that a processor could guess.
         let delta_sq = delta * delta;
-        self.inliers.resize(points.len(), 0);
         let mut count = 0;
-        for (i, &sq) in (0..).zip(&self.residuals) {
-            self.inliers[count] = i;
+        for (i, &sq) in (0..).zip(&*residuals) {
+            self.slots[count] = i;
             count += usize::from(sq <= delta_sq);
         }
-        self.inliers.truncate(count);
+        self.inliers.clear();
+        self.inliers.extend_from_slice(&self.slots[..count]);
     }
 }
 

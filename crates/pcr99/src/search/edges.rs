@@ -329,12 +329,8 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
             distances.push(target_sq.sqrt());
         }
     }
-    ratios.sort_unstable_by(f64::total_cmp);
-    distances.sort_unstable_by(f64::total_cmp);
-    let at =
-        |sorted: &[f64], part: f64| sorted.get((part * (sorted.len().max(1) - 1) as f64) as usize).copied();
-    let (low, high) = (at(&ratios, 0.02).unwrap_or(0.0), at(&ratios, 0.98).unwrap_or(0.0));
-    let tolerance = tau / at(&distances, 0.5).unwrap_or(1.0);
+    let (low, high) = (quantile(&mut ratios, 0.02).unwrap_or(0.0), quantile(&mut ratios, 0.98).unwrap_or(0.0));
+    let tolerance = tau / quantile(&mut distances, 0.5).unwrap_or(1.0);
     let [low, high] = range.unwrap_or([low, high]);
     let [low, high] = [low - 0.2, high + 0.2];
     let most = f64::from(if n <= 64 { FEW_SLICES } else { MOST_SLICES });
@@ -347,4 +343,10 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
         tau: tau as f32,
         widest: WIDEST_TOLERANCE,
     }
+}
+
+/// The value below which about this part of all values are.
+fn quantile(values: &mut [f64], part: f64) -> Option<f64> {
+    let place = (part * values.len().checked_sub(1)? as f64) as usize;
+    Some(*values.select_nth_unstable_by(place, f64::total_cmp).1)
 }
