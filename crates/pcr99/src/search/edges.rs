@@ -20,10 +20,10 @@ use crate::kernel::{
 const LONGEST_SPAN: u8 = 4;
 /// A tolerance of the log ratio beyond this tells nothing.
 const WIDEST_TOLERANCE: f32 = 0.4;
-/// At most so many slices: each costs a row of bits per match.
+/// At most so many slices, which show a consensus of one match in a hundred: each costs a row of bits per match.
 const MOST_SLICES: u8 = 40;
-/// In a small subset only what is easily seen is found, and fewer slices show it.
-const FEW_SLICES: u8 = 16;
+/// At least so many.
+const FEWEST_SLICES: u8 = 12;
 
 /// The graph over one subset.
 #[derive(Debug, Default)]
@@ -92,9 +92,10 @@ impl Edges {
         count_bits(&self.bits[..used], self.words, &mut self.degrees[..self.n]);
     }
 
-    /// The graphs for an unknown scale, whose logarithm may be bounded by `range`.
-    pub(super) fn build_unknown(&mut self, subset: &Subset, tau: f64, range: Option<[f64; 2]>) {
-        let slicing = slicing(subset, tau, range);
+    /// The graphs for an unknown scale, whose logarithm may be bounded by `range`, to find a consensus of a `share` of the matches
+    /// or more.
+    pub(super) fn build_unknown(&mut self, subset: &Subset, tau: f64, range: Option<[f64; 2]>, share: f64) {
+        let slicing = slicing(subset, tau, range, slices_to_show(share));
         let slices = usize::from(slicing.count);
         self.reset(subset.len(), Some(slices));
         let (n, words) = (self.n, self.words);
@@ -253,7 +254,7 @@ impl Edges {
                 work.slice_of[from..].iter().for_each(|&slice| starts[usize::from(slice) + 1] += 1);
             }
         }
-        for slice in 0..256 {
+        for slice in 0..slices {
             starts[slice + 1] += starts[slice];
         }
         grow(&mut work.by_slice, starts[slices] as usize);
@@ -316,8 +317,15 @@ fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(us
     }
 }
 
-/// Slices that cover the scales which the pairs of the subset suggest.
-fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
+/// How many slices show a consensus of a `share` of the matches. By chance a pair has so many common neighbours as the square of
+/// the width of a slice says, by right as the share says: the width may grow with its root.
+fn slices_to_show(share: f64) -> u8 {
+    let slices = f64::from(MOST_SLICES) * (0.01 / share).sqrt();
+    slices.clamp(f64::from(FEWEST_SLICES), f64::from(MOST_SLICES)) as u8
+}
+
+/// Slices that cover the scales which the pairs of the subset suggest, at most so many.
+fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slicing {
     // Log ratios and target distances of a few hundred pairs.
     let n = subset.len();
     let (mut ratios, mut distances) = (Vec::new(), Vec::new());
@@ -333,7 +341,7 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>) -> Slicing {
     let tolerance = tau / quantile(&mut distances, 0.5).unwrap_or(1.0);
     let [low, high] = range.unwrap_or([low, high]);
     let [low, high] = [low - 0.2, high + 0.2];
-    let most = f64::from(if n <= 64 { FEW_SLICES } else { MOST_SLICES });
+    let most = f64::from(most);
     let width = tolerance.clamp(0.01, 0.2).max((high - low) / most);
     let count = ((high - low) / width).ceil().clamp(1.0, most);
     Slicing {

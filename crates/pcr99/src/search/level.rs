@@ -37,10 +37,11 @@ impl Solver {
         let members = self.order.first(size);
         let known = problem.model.known_scale;
         self.subset.assign(problem.points, members, known.unwrap_or(1.0));
+        let share = progress.share_to_find(n, size);
         let range = problem.model.scale_range.map(|range| range.map(libm::log));
         self.threads.run(|| match known {
             Some(_) => self.edges.build_known(&self.subset, problem.tau),
-            None => self.edges.build_unknown(&self.subset, problem.tau, range),
+            None => self.edges.build_unknown(&self.subset, problem.tau, range, share),
         });
         // What is known from earlier levels, seen in this subset.
         let mut local = Best::new(EXPLORED.max(params.candidates()));
@@ -61,7 +62,11 @@ impl Solver {
             }
             // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
             let half = size / 2;
-            let few = if known.is_some() && size > FIRST_SUBSET { 1 << 16 } else { 1 << 9 };
+            let few = match (known.is_some(), size > FIRST_SUBSET) {
+                (true, true) => 1 << 16,
+                (false, true) => 1 << 9,
+                (_, false) => 1 << 7,
+            };
             let many = if known.is_some() { 1 << 18 } else { 1 << 15 };
             // Where something has been found, as many as it takes to be sure of it.
             let few = progress

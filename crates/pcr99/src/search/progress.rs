@@ -69,6 +69,12 @@ impl Progress {
         Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
     }
 
+    /// The share of right matches that is looked for in a subset: more than has been found, and no fewer than are recognised in it.
+    pub(super) fn share_to_find(&self, n: usize, size: usize) -> f64 {
+        let recognised = f64::from(ENOUGH) / size as f64;
+        self.share_to_beat(n).unwrap_or(0.0).max(recognised)
+    }
+
     /// A subset that surely holds enough of a larger consensus.
     pub(super) fn wanted_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
         self.share_to_beat(n).map(|share| {
