@@ -102,6 +102,10 @@ impl Solver {
                 if progress.is_confident(n, size, params.miss_probability()) {
                     return Some(StopReason::Confident);
                 }
+                // What is found here has to stand in a larger subset in any case, and is easier to beat there.
+                if !last && progress.is_large_enough(n, size, params.miss_probability()) == Some(false) {
+                    return None;
+                }
                 from = differences.end;
                 chunk = (2 * chunk).min(many / size + 1);
             }

@@ -95,12 +95,16 @@ impl Progress {
         Some(libm::log(miss_probability) / libm::log1p(-RECOGNISED * share * share))
     }
 
+    /// Whether a subset surely holds enough of a larger consensus; `None` when there is nothing to compare with.
+    pub(super) fn is_large_enough(&self, n: usize, size: usize, miss_probability: f64) -> Option<bool> {
+        let share = self.share_to_beat(n)?;
+        let surely = || self.random_subsets && has_too_few(size as f64, share) <= miss_probability;
+        Some(size == n || surely())
+    }
+
     pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
-        let large_enough = |share| has_too_few(size as f64, share) <= miss_probability;
-        let pairs = self.wanted_pairs(n, miss_probability);
-        let share = self.share_to_beat(n).filter(|_| self.random_subsets);
-        pairs.is_some_and(|pairs| self.examined as f64 >= pairs)
-            && (size == n || share.is_some_and(large_enough))
+        self.wanted_pairs(n, miss_probability).is_some_and(|pairs| self.examined as f64 >= pairs)
+            && self.is_large_enough(n, size, miss_probability) == Some(true)
     }
 }
 
