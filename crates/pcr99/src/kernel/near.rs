@@ -84,7 +84,8 @@ fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radii_sq: &[f6
     while start < n {
         // Hardly any is within the widest radius. No branch in a block, so that it vectorises, and one for all of it.
         let end = if n - start >= BLOCK {
-            let (xs, ys, zs) = (&xs[start..start + BLOCK], &ys[start..start + BLOCK], &zs[start..start + BLOCK]);
+            let (xs, ys, zs) =
+                (&xs[start..start + BLOCK], &ys[start..start + BLOCK], &zs[start..start + BLOCK]);
             let mut any = 0_u64;
             for k in 0..BLOCK {
                 let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);

@@ -63,6 +63,25 @@ impl Pair {
     }
 }
 
+/// Which pairs are worth a closer look.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// Those with at least this contrast …
+    pub(super) contrast: f32,
+    /// … and, where so many matches agree already, only those that may come to more, or that have at least `RUNNER_UP`.
+    pub(super) to_beat: Option<u32>,
+}
+
+/// The contrast of a pair that may lead to another consensus, beside the best.
+const RUNNER_UP: f32 = 4.0;
+
+impl Pair {
+    /// One more than so many `inliers` would give each of its pairs so many common neighbours, and those by chance.
+    pub(super) fn may_beat(&self, inliers: u32) -> bool {
+        self.support as f32 >= 0.9 * (inliers as f32 - 1.0) + self.expected - self.expected.sqrt()
+    }
+}
+
 /// Buffers for one thread.
 #[derive(Debug, Default)]
 struct Work {
@@ -158,13 +177,13 @@ impl Edges {
     }
 
     /// Judges the pairs `(i, i + d)`, going round, for all `d` in `differences` (at most half the number of matches), and returns
-    /// those with a contrast of at least `least`, in any order. Positions are in random order, so each difference is a
+    /// those that are wanted, in any order. Positions are in random order, so each difference is a
     /// random sample of the pairs; all differences together are all pairs.
-    pub(super) fn supported_pairs(&mut self, differences: Range<usize>, least: f32, out: &mut Vec<Pair>) {
+    pub(super) fn supported_pairs(&mut self, differences: Range<usize>, wanted: Wanted, out: &mut Vec<Pair>) {
         out.clear();
         let mut work = std::mem::take(&mut self.work);
         if self.n < WORTH_IT {
-            self.judge(0..self.n, &differences, least, &mut work, out);
+            self.judge(0..self.n, &differences, wanted, &mut work, out);
         } else {
             let chunks: Vec<Vec<Pair>> = (0..self.n.div_ceil(512))
                 .into_par_iter()
@@ -173,7 +192,7 @@ impl Edges {
                     self.judge(
                         512 * chunk..self.n.min(512 * chunk + 512),
                         &differences,
-                        least,
+                        wanted,
                         work,
                         &mut out,
                     );
@@ -189,7 +208,7 @@ impl Edges {
         &self,
         rows: Range<usize>,
         differences: &Range<usize>,
-        least: f32,
+        wanted: Wanted,
         work: &mut Work,
         out: &mut Vec<Pair>,
     ) {
@@ -201,7 +220,7 @@ impl Edges {
                         row_supports(&self.bits, self.words, i, columns, &mut work.found);
                     }
                     let pairs = work.found.iter().map(|&(j, support)| (i as u32, j, support));
-                    self.keep(0, least, pairs, out);
+                    self.keep(0, wanted, pairs, out);
                 }
             }
             Some(slices) => {
@@ -214,7 +233,7 @@ impl Edges {
                     let bits = &self.bits[slice * graph..(slice + 1) * graph];
                     pair_supports(bits, self.words, pairs, supports);
                     let supported = pairs.iter().zip(supports).map(|(&(i, j), support)| (i, j, *support));
-                    self.keep(slice, least, supported, out);
+                    self.keep(slice, wanted, supported, out);
                     start = end as usize;
                 }
             }
@@ -280,12 +299,13 @@ impl Edges {
     fn keep(
         &self,
         slice: usize,
-        least: f32,
+        wanted: Wanted,
         pairs: impl Iterator<Item = (u32, u32, u32)>,
         out: &mut Vec<Pair>,
     ) {
         let degrees = &self.degrees[slice * self.n..(slice + 1) * self.n];
         let (per_match, cap) = (1.0 / self.n as f32, self.n as f32 / 16.0);
+        let least = wanted.contrast;
         let least_sq = least.max(0.0) * least.max(0.0);
         for (i, j, support) in pairs {
             // With many right matches everything is expected; then chance is not the measure.
@@ -295,7 +315,10 @@ impl Edges {
             let stands_out = (excess > 0.0) & (excess * excess >= least_sq * variance);
             if stands_out | (least == f32::NEG_INFINITY) {
                 let contrast = excess / variance.sqrt();
-                out.push(Pair { i, j, slice: slice as u32, support, expected, contrast });
+                let pair = Pair { i, j, slice: slice as u32, support, expected, contrast };
+                if wanted.to_beat.is_none_or(|best| contrast >= RUNNER_UP || pair.may_beat(best)) {
+                    out.push(pair);
+                }
             }
         }
     }
@@ -337,7 +360,8 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slic
             distances.push(target_sq.sqrt());
         }
     }
-    let (low, high) = (quantile(&mut ratios, 0.02).unwrap_or(0.0), quantile(&mut ratios, 0.98).unwrap_or(0.0));
+    let (low, high) =
+        (quantile(&mut ratios, 0.02).unwrap_or(0.0), quantile(&mut ratios, 0.98).unwrap_or(0.0));
     let tolerance = tau / quantile(&mut distances, 0.5).unwrap_or(1.0);
     let [low, high] = range.unwrap_or([low, high]);
     let [low, high] = [low - 0.2, high + 0.2];

@@ -3,7 +3,7 @@
 use super::{
     FIRST_SUBSET, Problem, Solver,
     candidate::{Best, Candidate},
-    edges::Pair,
+    edges::{Pair, Wanted},
     params::Params,
     progress::{Progress, reliable},
 };
@@ -78,8 +78,10 @@ impl Solver {
                     return Some(request.into());
                 }
                 let differences = from..(from + chunk).min(half + 1);
+                let to_beat = reliable(&local).map(|best| best.inliers.len() as u32);
+                let wanted = Wanted { contrast: least_contrast, to_beat };
                 self.threads.run(|| {
-                    self.edges.supported_pairs(differences.clone(), least_contrast, &mut self.pairs);
+                    self.edges.supported_pairs(differences.clone(), wanted, &mut self.pairs);
                 });
                 progress.allow(differences.len() as f64 / (half + 1 - from) as f64, &local);
                 let ended = self.examine(problem, least_clique, &mut local, progress, stop);
@@ -158,7 +160,7 @@ impl Solver {
             progress.effort -= 1;
             let mut least = least_clique;
             if let Some(best) = reliable(local) {
-                if could_be_larger(pair, best) {
+                if pair.may_beat(best.inliers.len() as u32) {
                     least = least.max((best.inliers.len() * 6 / 10).min(9));
                 } else if runners_up == 0 {
                     break;
@@ -226,17 +228,13 @@ fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
     }
 }
 
-/// One more than `best` would give each of its pairs so many common neighbours, and those by chance.
-fn could_be_larger(pair: &Pair, best: &Candidate) -> bool {
-    pair.support as f32 >= 0.9 * (best.inliers.len() as f32 - 1.0) + pair.expected - pair.expected.sqrt()
-}
-
 /// Whether a pair can lead to something new: a larger consensus, or one of other matches.
 fn is_of_interest(pair: &Pair, local: &Best) -> bool {
     let explained = |c: &Candidate| c.stands_out && c.explains(pair.i) && c.explains(pair.j);
     if local.all().iter().any(explained) {
         return false;
     }
-    reliable(local)
-        .is_none_or(|best| could_be_larger(pair, best) || !(best.explains(pair.i) || best.explains(pair.j)))
+    reliable(local).is_none_or(|best| {
+        pair.may_beat(best.inliers.len() as u32) || !(best.explains(pair.i) || best.explains(pair.j))
+    })
 }
