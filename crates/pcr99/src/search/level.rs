@@ -11,6 +11,8 @@ use crate::{StopReason, kernel::consensus::Affine, stop::StopCheck};
 
 /// The contrast from which on a pair is tried at first, in standard deviations.
 const FIRST_CONTRAST: f32 = 1.5;
+/// The same as long as there are larger subsets to come: what is not clear in this one will be in those.
+const CLEAR_CONTRAST: f32 = 2.5;
 /// Pairs that are tried for runners-up once the best is settled.
 const RUNNERS_UP: usize = 32;
 /// Candidates of a subset that are remembered, so that what they explain is not tried again and again.
@@ -222,7 +224,7 @@ fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
     const FEW: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 4), (f32::NEG_INFINITY, 3)];
     const MANY: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 5), (FIRST_CONTRAST, 3)];
     match (last, size > 128) {
-        (false, _) => &MANY[..1],
+        (false, _) => &[(CLEAR_CONTRAST, 5)],
         (true, true) => &MANY,
         (true, false) => &FEW,
     }
