@@ -12,13 +12,16 @@ pub(crate) struct Slicing {
     pub(crate) first: f32,
     /// Slices per unit of `ln s`.
     pub(crate) per_unit: f32,
-    /// How many slices; at most 255.
+    /// How many slices; at most `LIMIT`.
     pub(crate) count: u8,
     /// `τ`: the tolerance of a log ratio is `τ / ‖b_i − b_m‖`.
     pub(crate) tau: f32,
     /// Pairs with a larger tolerance tell nothing.
     pub(crate) widest: f32,
 }
+
+/// There are never more slices.
+const LIMIT: usize = 64;
 
 /// No slice at all.
 pub(crate) const NOWHERE: u8 = 255;
@@ -276,7 +279,7 @@ mod avx2 {
     #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
         let words = first.len() / 64;
-        let mut counts = [0_u32; 256];
+        let mut counts = [0_u32; super::LIMIT];
         let counts = &mut counts[..rows.bits.len()];
         let one = _mm256_set1_epi8(1);
         let first = first.as_chunks::<32>().0.as_chunks::<2>().0;

@@ -351,8 +351,9 @@ fn slices_to_show(share: f64) -> u8 {
 fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slicing {
     // Log ratios and target distances of a few hundred pairs.
     let n = subset.len();
-    let (mut ratios, mut distances) = (Vec::new(), Vec::new());
-    for k in 0..n.min(256) {
+    let looked_at = n.min(256);
+    let (mut ratios, mut distances) = (Vec::with_capacity(looked_at), Vec::with_capacity(looked_at));
+    for k in 0..looked_at {
         let (source_sq, target_sq) = squared_distances(&subset.points, k, (k + n / 2) % n);
         let log_ratio = half_log_ratio(source_sq, target_sq);
         if log_ratio.is_finite() {
