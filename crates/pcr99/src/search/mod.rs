@@ -92,6 +92,8 @@ const FULL_EFFORT: u64 = 100_000;
 const LIMITED_EFFORT: u64 = 10_000;
 /// The widest threshold, relative to the extent of the targets.
 const WIDEST: f64 = 0.3;
+/// How often the best is fitted with weights at most.
+const MOST_POLISHES: usize = 4;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
 
@@ -269,14 +271,18 @@ impl Solver {
         }
     }
 
-    /// Fits the best once more, with weights.
+    /// Fits the best once more, with weights; and again where that makes it explain other matches.
     fn polish(&mut self, problem: &Problem<'_>, progress: &mut Progress) {
-        let best = reliable(&progress.best);
-        let polished = best
-            .and_then(|best| polish::polish(problem.points, best, &problem.model))
-            .and_then(|model| self.refiner.judge(problem.points, model, &problem.model, &mut self.judge));
-        if let Some(polished) = polished.filter(Candidate::is_reliable) {
+        for _ in 0..MOST_POLISHES {
+            let Some(best) = reliable(&progress.best) else { return };
+            let polished = polish::polish(problem.points, best, &problem.model)
+                .and_then(|model| self.refiner.judge(problem.points, model, &problem.model, &mut self.judge));
+            let Some(polished) = polished.filter(Candidate::is_reliable) else { return };
+            let settled = polished.inliers == best.inliers;
             progress.best.replace_first(polished);
+            if settled {
+                return;
+            }
         }
     }
 
