@@ -108,6 +108,9 @@ pub mod refine;
 /// Two raw clouds → their pose.
 pub mod register;
 
+/// Registrations as JSON documents.
+pub mod document;
+
 /// Hot loops.
 mod kernel;
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use pcr99::{Scale, Status, stop::StopRequest};
 use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
-    read_cloud, register_until, write_cloud,
+    document, read_cloud, register_until, write_cloud,
 };
 
 use crate::{
@@ -40,7 +40,7 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
-        Format::Json => output::cloud_json(&found),
+        Format::Json => document::to_text(&document::of_clouds(&found)),
         Format::Summary => output::cloud_summary(&found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
