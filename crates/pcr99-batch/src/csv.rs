@@ -55,7 +55,7 @@ impl<R: BufRead> Records<R> {
     /// The header, and the rows to come; `None` for a file without text.
     pub(crate) fn new(reader: R) -> Result<Option<(Cells, Self)>, Fault> {
         let mut records = Self { reader, separator: b',', line: 0, bytes: Vec::new() };
-        if !records.next_line().map_err(|error| (1, error))? {
+        if !records.next_line().map_err(|error| (records.line.max(1), error))? {
             return Ok(None);
         }
         let line = records.line;
@@ -69,7 +69,7 @@ impl<R: BufRead> Records<R> {
 
     /// The next row that is not blank.
     pub(crate) fn next(&mut self) -> Result<Option<Cells>, Fault> {
-        if !self.next_line().map_err(|error| (self.line + 1, error))? {
+        if !self.next_line().map_err(|error| (self.line, error))? {
             return Ok(None);
         }
         let line = self.line;
