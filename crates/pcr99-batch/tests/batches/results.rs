@@ -117,7 +117,7 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
         odd pose,c0.xyz,c1.xyz,,odd.txt,,,,,\n\
         double,c0.xyz,c1.xyz,,double.txt,,,,,\n\
         memory,,,m0.csv,,paper,0.05,0,,\n\
-        extreme,,,m0.csv,,ransac,1e300,,,1e-300\n\
+        extreme,,,m0.csv,,,1e-300,,,1e300\n\
         no time,,,m0.csv,,,,,1e-9,\n";
     let manifest = place.manifest(text);
     let summary = place.run(&manifest, "out", 2, 1 << 30);

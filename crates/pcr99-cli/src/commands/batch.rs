@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcr99::Positive;
 use pcr99_batch::{Directory, Ended, Manifest, Progress, RunOptions, Settings, Summary, run as run_batch};
@@ -53,7 +53,8 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     });
     drop(shown);
     let seconds = start.elapsed().as_secs_f64();
-    if ended? == Ended::Interrupted {
+    let ended = ended.map_err(|error| anyhow!("{error}; what is finished is kept: go on with --resume"))?;
+    if ended == Ended::Interrupted {
         note(&format!(
             "interrupted after {} of {all} pairs, which are kept; go on with the same command and --resume",
             directory.finished()
