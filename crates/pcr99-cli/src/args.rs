@@ -360,7 +360,7 @@ pub struct Bench {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The directory gets one line for each pair in `results.csv` and, with all that `solve --json` and `register --json` say, in `results.jsonl`; \
-`times.csv`; and `summary.json`. The first two depend on the manifest only. Options below apply to pairs whose cell is empty.
+`times.csv`; and `summary.json`. The first two depend on the manifest and its options only.
 
 Exit status: 0 all pairs are registered; 1 finished, but some failed or are not reliable; 2 bad usage or input; 130 interrupted.
 
@@ -369,8 +369,8 @@ Examples:
   pcr99 batch pairs.csv --output out --resume
   pcr99 batch pairs.csv --output out --scale unknown --threads 8")]
 pub struct Batch {
-    /// The pairs, as CSV: columns `pair_id`, and `source` and `target` (clouds) or `pairs` (matches); any of the options below as further columns,
-    /// named as `time_limit`. Relative paths are relative to this file.
+    /// The pairs, as CSV: columns `pair_id`, and `source` and `target` (clouds) or `pairs` (matches); any of the options for pairs as further columns,
+    /// such as `time_limit`. Relative paths are relative to this file.
     pub manifest: PathBuf,
     /// Directory for the results; new or empty.
     #[arg(short, long, value_name = "DIR")]
