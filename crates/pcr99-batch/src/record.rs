@@ -71,6 +71,12 @@ impl Record {
         Self { fingerprint: row.fingerprint(base), row: row.clone(), seconds, result }
     }
 
+    /// About how many values it holds: inliers are by far the most of them.
+    pub(crate) fn values(&self) -> usize {
+        const OTHERS: usize = 256;
+        OTHERS + self.result.get("inliers").and_then(Value::as_array).map_or(0, Vec::len)
+    }
+
     /// `registered`, `not_reliable`, `no_solution` or `failed`.
     pub fn status(&self) -> &str {
         self.result.get("status").and_then(Value::as_str).unwrap_or("failed")

@@ -62,6 +62,8 @@ pub enum Ended {
 
 /// What is finished is written at least this often.
 const PART_EVERY: Duration = Duration::from_secs(10);
+/// Values that may wait to be written, some 30 bytes each: pairs with a million inliers do not wait for each other.
+const MOST_WAITING: usize = 1 << 20;
 /// `progress` is called at least this often.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -112,7 +114,7 @@ pub fn run(
             }
         }
         drop(sender);
-        let mut waiting = Vec::new();
+        let (mut waiting, mut values) = (Vec::new(), 0);
         let mut written = Instant::now();
         let mut keep = |waiting: &mut Vec<Record>| {
             let kept = if waiting.is_empty() { Ok(()) } else { directory.write_part(waiting) };
@@ -125,14 +127,16 @@ pub fn run(
                 Ok(record) => {
                     state.made += 1;
                     state.failed += usize::from(record.status() == "failed");
+                    values += record.values();
                     waiting.push(record);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if waiting.len() >= options.chunk.get() || written.elapsed() >= PART_EVERY {
+            let many = waiting.len() >= options.chunk.get() || values >= MOST_WAITING;
+            if many || written.elapsed() >= PART_EVERY {
                 keep(&mut waiting)?;
-                written = Instant::now();
+                (written, values) = (Instant::now(), 0);
             }
             progress(&state);
         }

@@ -199,3 +199,15 @@ fn a_row_is_what_solve_and_register_say() {
     }
     assert!(place.read("out/times.csv").contains("search"));
 }
+
+/// Front ends in other languages keep them where any thread may come by.
+#[test]
+fn all_may_go_from_thread_to_thread() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Worker>();
+    check::<Clouds>();
+    check::<Directory>();
+    check::<pcr99_batch::Manifest>();
+    check::<pcr99_batch::Record>();
+    check::<pcr99_batch::Error>();
+}

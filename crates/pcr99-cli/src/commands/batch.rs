@@ -20,6 +20,8 @@ use crate::{
     say, watch,
 };
 
+/// Work that is done sooner shows no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Between lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
@@ -165,8 +167,10 @@ impl Shown {
             self.last_line = Instant::now();
             say(&format!("{finished} of {} pairs{more}", progress.all));
         }
-        self.bar.set_message(more);
-        self.bar.set_position(finished as u64);
+        if self.start.elapsed() >= PATIENCE {
+            self.bar.set_message(more);
+            self.bar.set_position(finished as u64);
+        }
     }
 }
 
