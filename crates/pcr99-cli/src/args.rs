@@ -44,6 +44,8 @@ pub enum Command {
     Convert(Convert),
     /// Repeat the paper's evaluation: every method on the same random problems.
     Bench(Box<Bench>),
+    /// Register many pairs, listed in a table.
+    Batch(Box<Batch>),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -352,6 +354,82 @@ pub struct Bench {
     /// Searches side by side; more than one disturbs the times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
     pub jobs: usize,
+}
+
+/// `batch`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The directory gets one line for each pair in `results.csv` and, with all that `solve --json` and `register --json` say, in `results.jsonl`; \
+`times.csv`; and `summary.json`. The first two depend on the manifest and its options only.
+
+Exit status: 0 all pairs are registered; 1 finished, but some failed or are not reliable; 2 bad usage or input; 130 interrupted.
+
+Examples:
+  pcr99 batch pairs.csv --output out
+  pcr99 batch pairs.csv --output out --resume
+  pcr99 batch pairs.csv --output out --scale unknown --threads 8")]
+pub struct Batch {
+    /// The pairs, as CSV: columns `pair_id`, and `source` and `target` (clouds) or `pairs` (matches); any of the options for pairs as further columns,
+    /// such as `time_limit`. Relative paths are relative to this file.
+    pub manifest: PathBuf,
+    /// Directory for the results; new or empty.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Go on with the same manifest in a directory where another process ended; rows may have been added.
+    #[arg(long)]
+    pub resume: bool,
+    /// With --resume: run the pairs that failed again.
+    #[arg(long, requires = "resume")]
+    pub retry_failed: bool,
+    /// Threads to use [default: all cores]; no result depends on it.
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
+    /// Results are written after so many pairs, and at least every ten seconds [default: 100].
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
+    pub chunk: Option<usize>,
+    /// Memory for clouds that are kept for further pairs, in MiB [default: 1024].
+    #[arg(long, value_name = "MIB", value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub cache: Option<u64>,
+    /// Print the summary as one JSON document.
+    #[arg(long)]
+    pub json: bool,
+
+    /// For pairs whose cell is empty.
+    #[command(flatten)]
+    pub defaults: BatchDefaults,
+}
+
+/// Options for pairs whose cell is empty.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Options for pairs whose cell is empty")]
+pub struct BatchDefaults {
+    /// Scale s: a positive number when it is known, `unknown`, or a range MIN..MAX that bounds an unknown one [default: 1].
+    #[arg(long, value_name = "unknown|S|MIN..MAX", allow_hyphen_values = true)]
+    pub scale: Option<ScaleOption>,
+    /// Inlier threshold of matches, in target units [default: found from the data; other methods need it].
+    #[arg(long, value_name = "D", value_parser = positive, allow_hyphen_values = true)]
+    pub threshold: Option<f64>,
+    /// How to search among matches [default: default].
+    #[arg(long, value_name = "METHOD", value_parser = method())]
+    pub method: Option<Method>,
+    /// Memory that tables over pairs of matches may take, in MiB, for each thread [default: 1024].
+    #[arg(long, value_name = "MIB", value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub memory_budget: Option<u64>,
+    /// Edge of the voxels of clouds, in target units [default: from the density and extent of both].
+    #[arg(long, value_name = "V", value_parser = positive, allow_hyphen_values = true)]
+    pub voxel: Option<f64>,
+    /// How the pose of clouds is refined [default: point-to-plane].
+    #[arg(long, value_enum)]
+    pub refine: Option<RefineOption>,
+    /// Start clouds from the 4×4 matrix in this text file instead of searching.
+    #[arg(long, value_name = "FILE")]
+    pub initial: Option<PathBuf>,
+    /// Seconds that the search for one pair may take, without reading [default: no limit].
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
+    pub time_limit: Option<f64>,
+    /// Seed of everything random [default: 0].
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
 }
 
 /// What a benchmark starts from.

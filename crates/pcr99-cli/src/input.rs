@@ -1,13 +1,9 @@
 //! What the options name, read in and checked.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::{io, path::Path};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use pcr99::{Correspondences, Positive, Scale, Similarity, paper};
+use anyhow::{Context, Result, bail, ensure};
+use pcr99::{Correspondences, Positive, Scale, paper};
 use pcr99_cloud::{Matches, read_indices, read_matches, read_matches_text, read_points};
 use pcr99_lab::{Method, Recipe, Shape};
 
@@ -166,45 +162,6 @@ fn paper_params(options: &Solve) -> Result<paper::Params> {
         Method::PaperRandom => params.with_sampling(paper::Sampling::random(options.seed)),
         _ => params,
     })
-}
-
-/// The transform in a text file of 4×4 numbers, `[sR t; 0 1]` row by row.
-pub(crate) fn transform(path: &Path) -> Result<Similarity> {
-    const LONGEST: u64 = 1 << 16;
-    let name = path.display();
-    let mut text = String::new();
-    let file = File::open(path).with_context(|| format!("cannot read `{name}`"))?;
-    file.take(LONGEST).read_to_string(&mut text).with_context(|| format!("cannot read `{name}`"))?;
-    let fields =
-        text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|field| !field.is_empty());
-    let numbers: Vec<f64> = fields
-        .map(|field| field.parse().ok().filter(|x: &f64| x.is_finite()))
-        .collect::<Option<_>>()
-        .with_context(|| format!("`{name}` is no matrix: only finite numbers may be in it"))?;
-    let matrix: [f64; 16] = numbers.try_into().map_err(|numbers: Vec<f64>| {
-        anyhow!("`{name}` has {} numbers; a transform has 16, 4 rows of 4", numbers.len())
-    })?;
-    let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
-    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-    let [x, y, z] = [row(0), row(1), row(2)];
-    let scale = ((dot(x, x) + dot(y, y) + dot(z, z)) / 3.0).sqrt();
-    let rotation = [x, y, z].map(|row| row.map(|r| r / scale));
-    let [x, y, z] = rotation;
-    let cross = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]];
-    let off = [
-        dot(x, x) - 1.0,
-        dot(y, y) - 1.0,
-        dot(z, z) - 1.0,
-        dot(x, y),
-        dot(y, z),
-        dot(z, x),
-        dot(cross, z) - 1.0,
-    ];
-    ensure!(
-        matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < 1e-3),
-        "`{name}` is not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row"
-    );
-    Ok(Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
 }
 
 /// A recipe for problems with the shape of that name, or with the points of that file.

@@ -8,12 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use pcr99::{Doubt, Registration, Similarity, Status, StopReason};
-use pcr99_cloud::{
-    CloudRegistration, OutputFile,
-    register::{CloudSummary, PoseCandidate},
-    verify::Assessment,
-};
-use serde_json::{Map, Value, json};
+use pcr99_cloud::{CloudRegistration, OutputFile};
 
 /// Where a document goes: checked before any work is done for it.
 #[derive(Debug)]
@@ -59,78 +54,6 @@ fn write_stream(
     }
 }
 
-/// The document of interface schema 1.
-pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String {
-    let model = found.target_from_source.as_ref();
-    let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
-    let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
-    let evidence =
-        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg, "rival": e.rival }));
-    let counters = found.counters;
-    one_field_per_line(&json!({
-        "schema": 1,
-        "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
-        "method": method,
-        "status": found.status.as_str(),
-        "transform": model.map(Similarity::matrix),
-        "scale": model.map(Similarity::scale),
-        "rotation": model.map(Similarity::rotation),
-        "translation": model.map(Similarity::translation),
-        "correspondences": matches,
-        "inliers": found.inliers,
-        "threshold": found.threshold,
-        "inlier_rmse": found.inlier_rmse,
-        "evidence": evidence,
-        "candidates": candidates,
-        "stopped_because": found.stopped_because.as_str(),
-        "counters": { "pairs": counters.pairs, "hypotheses": counters.hypotheses, "triplets": counters.triplets },
-        "seconds": seconds(&found.seconds),
-    }))
-}
-
-/// The document of interface schema 1 for two clouds.
-pub(crate) fn cloud_json(found: &CloudRegistration) -> String {
-    let model = found.target_from_source.as_ref();
-    let fit = |a: &Assessment| json!({ "source": a.overlap_source, "target": a.overlap_target });
-    let candidate = |c: &PoseCandidate| {
-        json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa,
-                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.agreement, "residual_voxels": c.assessment.residual })
-    };
-    let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
-    let cloud = |c: &CloudSummary| json!({ "points": c.points, "not_finite": c.not_finite, "duplicates": c.duplicates, "sampled": c.sampled });
-    let matches = found.matches.as_ref();
-    let stopped = match found.stopped {
-        Some(request) => Some(StopReason::from(request)),
-        None => matches.map(|m| m.stopped_because),
-    };
-    one_field_per_line(&json!({
-        "schema": 1,
-        "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
-        "method": "default",
-        "status": found.status.as_str(),
-        "reason": found.reason.to_string(),
-        "transform": model.map(Similarity::matrix),
-        "scale": model.map(Similarity::scale),
-        "rotation": model.map(Similarity::rotation),
-        "translation": model.map(Similarity::translation),
-        "fitness": found.fitness(),
-        "overlap": found.assessment.as_ref().map(fit),
-        "normal_agreement": found.assessment.map(|a| a.agreement),
-        "rmse": found.rmse,
-        "information": found.information,
-        "voxel": found.voxel,
-        "clouds": { "source": cloud(&found.source), "target": cloud(&found.target) },
-        "correspondences": matches.map_or(0, |m| m.matches),
-        "inliers": matches.map_or(&[][..], |m| &m.inliers),
-        "threshold": matches.map(|m| m.threshold),
-        "evidence": matches.map(|m| json!({ "log10_nfa": m.evidence.log10_nfa, "effective_inliers": m.evidence.effective_inliers })),
-        "candidates": candidates,
-        "stopped_because": stopped.map(StopReason::as_str),
-        "counters": matches.map(|m| json!({ "pairs": m.counters.pairs, "hypotheses": m.counters.hypotheses, "triplets": m.counters.triplets })),
-        "seconds": seconds(&found.seconds),
-    }))
-}
-
 /// A few lines to read on two clouds.
 pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     let mut text = String::new();
@@ -159,21 +82,6 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     let matches = found.matches.as_ref().map_or(String::new(), |m| format!("{} matches, ", m.matches));
     let _ = writeln!(text, "voxel {}, {matches}{} ms", shown(found.voxel), milliseconds(found.seconds.total));
     text
-}
-
-/// Seconds with their stages.
-fn seconds(seconds: &pcr99::Seconds) -> Map<String, Value> {
-    let mut map = Map::from_iter([("total".to_owned(), json!(seconds.total))]);
-    map.extend(seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
-    map
-}
-
-/// The document as text: one field per line, as in the truth of `simulate`.
-fn one_field_per_line(document: &Value) -> String {
-    let fields = document.as_object().into_iter().flatten();
-    let lines: Vec<String> =
-        fields.map(|(name, value)| format!("  {}: {value}", Value::from(name.as_str()))).collect();
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
 /// The verdict in plain words.

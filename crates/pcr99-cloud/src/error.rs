@@ -8,7 +8,8 @@ use std::io;
 
 use crate::cloud::UnequalLengths;
 use crate::files::{
-    CloudFormat, E57Error, KittiError, LasError, NpyError, ObjError, PcdError, PlyError, TextError, ZipError,
+    CloudFormat, E57Error, KittiError, LasError, NpyError, ObjError, PcdError, PlyError, TextError,
+    TransformError, ZipError,
 };
 
 /// Why a file could not be used.
@@ -153,6 +154,9 @@ pub enum Problem {
     /// An `.npz` archive is malformed or lacks an array.
     #[error(transparent)]
     Zip(#[from] ZipError),
+    /// A transform is malformed.
+    #[error(transparent)]
+    Transform(#[from] TransformError),
     /// NaN or infinity in a match.
     #[error("{value} is not a finite number; remove this match or correct it")]
     NotFinite {

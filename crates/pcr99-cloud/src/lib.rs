@@ -33,6 +33,7 @@
 //! | only the points of a cloud | [`read_points`] | see below |
 //! | matches, one per row | [`read_matches`], [`read_matches_text`] | text, `.npy` (N×6, N×7), `.npz` |
 //! | index pairs between two clouds | [`read_indices`] | text, `.npy` (N×2) |
+//! | a transform | [`read_transform`] | text, 4×4 |
 //!
 //! [`write_cloud`] writes clouds, [`write_matches`] the text form of matches, [`OutputFile`] any file whole or not at all.
 //!
@@ -108,6 +109,9 @@ pub mod refine;
 /// Two raw clouds → their pose.
 pub mod register;
 
+/// Registrations as JSON documents.
+pub mod document;
+
 /// Hot loops.
 mod kernel;
 
@@ -118,7 +122,7 @@ pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
     CloudFormat, Matches, OutputFile, Written, is_decoding, read_cloud, read_indices, read_matches,
-    read_matches_text, read_points, write_cloud, write_matches,
+    read_matches_text, read_points, read_transform, write_cloud, write_matches,
 };
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;

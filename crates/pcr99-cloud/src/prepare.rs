@@ -150,6 +150,16 @@ impl PreparedCloud {
         &self.density
     }
 
+    /// About how much memory it takes, in bytes: it grows with the voxel sizes that were asked for.
+    pub fn bytes(&self) -> usize {
+        let given = size_of_val(&*self.points) + self.normals.as_deref().map_or(0, size_of_val);
+        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let levels: usize = levels.iter().map(|(_, level)| level.bytes()).sum();
+        let features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
+        let features: usize = features.iter().map(|(_, _, features)| features.bytes()).sum();
+        size_of::<Self>() + self.density.bytes() + given + levels + features
+    }
+
     /// The ways in which the normals of this cloud can be oriented.
     pub(crate) fn can_be_oriented(&self, orientation: Orientation) -> bool {
         match orientation {
@@ -259,6 +269,11 @@ impl Level {
         }
         self.normals.get().map_or(&[], Vec::as_slice)
     }
+
+    fn bytes(&self) -> usize {
+        let normals = self.normals.get().map_or(0, |normals| size_of_val(&**normals));
+        size_of_val(&*self.points) + self.tree.bytes() + normals + size_of_val(&*self.guides)
+    }
 }
 
 /// The descriptors of a sampled cloud.
@@ -268,6 +283,16 @@ pub struct Features {
     pub normals: Vec<[f64; 3]>,
     /// Descriptors of the points that have one.
     pub fpfh: Fpfh,
+}
+
+impl Features {
+    fn bytes(&self) -> usize {
+        let Fpfh { points, signed, unsigned } = &self.fpfh;
+        size_of_val(&*self.normals)
+            + size_of_val(&**points)
+            + size_of_val(&**signed)
+            + size_of_val(&**unsigned)
+    }
 }
 
 /// Whether every point is so near one line that rounding of the coordinates may have moved it off.

@@ -44,6 +44,12 @@ fn node_count(points: usize) -> usize {
 }
 
 impl KdTree {
+    /// The memory of its tables.
+    pub(crate) fn bytes(&self) -> usize {
+        let coordinates: usize = self.coordinates.iter().map(|axis| size_of_val(&**axis)).sum();
+        size_of_val(&*self.nodes) + coordinates + size_of_val(&*self.ids)
+    }
+
     /// The tree of `points`, which must be finite and fewer than 2³².
     pub fn new(points: &[[f64; 3]]) -> Self {
         let mut ids: Vec<u32> = (0..points.len() as u32).collect();

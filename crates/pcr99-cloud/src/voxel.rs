@@ -129,6 +129,11 @@ pub struct Density {
 }
 
 impl Density {
+    /// The memory of its sample.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.sample)
+    }
+
     /// Of distinct points, relative to their [`middle`].
     pub fn of(points: &[[f64; 3]]) -> Self {
         let sample = spread_sample(points);

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod batch;
 mod bench;
 mod convert;
 mod demo;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Simulate(options) => simulate::run(options),
         Command::Convert(options) => convert::run(options, args.quiet),
         Command::Bench(options) => bench::run(options, args.quiet),
+        Command::Batch(options) => batch::run(options, args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "pcr99", &mut script);

@@ -6,13 +6,12 @@ use anyhow::{Context, Result, ensure};
 use pcr99::{Scale, Status, stop::StopRequest};
 use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
-    read_cloud, register_until, write_cloud,
+    document, read_cloud, read_transform, register_until, write_cloud,
 };
 
 use crate::{
     Outcome,
     args::{Args, Format, RefineOption, Register},
-    input,
     output::{self, Sink},
     say,
     watch::Watch,
@@ -40,7 +39,7 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
-        Format::Json => output::cloud_json(&found),
+        Format::Json => document::to_text(&document::of_clouds(&found)),
         Format::Summary => output::cloud_summary(&found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
@@ -103,7 +102,7 @@ fn params(options: &Register) -> Result<RegisterParams> {
         params = params.with_threads(usize::try_from(threads).context("--threads")?);
     }
     if let Some(path) = &options.initial {
-        let initial = input::transform(path)?;
+        let initial = read_transform(path)?;
         if let Scale::Known(scale) = options.scale.0 {
             let off = (initial.scale() / scale.get() - 1.0).abs();
             ensure!(

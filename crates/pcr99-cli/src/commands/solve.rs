@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use pcr99::{Error, Scale, Solver, Status, paper};
+use pcr99_cloud::document;
 use pcr99_lab::Solvers;
 
 use crate::{
@@ -45,7 +46,7 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     drop(watch);
 
     let document = match if options.json { Format::Json } else { options.format } {
-        Format::Json => output::json(method, pairs.len(), &found),
+        Format::Json => document::to_text(&document::of_matches(method, pairs.len(), &found)),
         Format::Summary => output::summary(method, pairs.len(), &found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {

@@ -6,7 +6,7 @@ use super::place::Place;
 fn without_a_command_the_help_says_what_there_is() {
     let ran = Place::new().run("").with_status(2);
     assert_eq!(ran.out, "");
-    for word in ["demo", "solve", "simulate", "convert", "bench", "completions", "Usage: pcr99"] {
+    for word in ["demo", "solve", "simulate", "convert", "bench", "batch", "completions", "Usage: pcr99"] {
         assert!(ran.err.contains(word), "{word}");
     }
 }
@@ -14,7 +14,7 @@ fn without_a_command_the_help_says_what_there_is() {
 #[test]
 fn every_option_is_explained_within_the_width_of_a_terminal() {
     let place = Place::new();
-    for command in ["", "demo", "solve", "simulate", "convert", "bench", "completions"] {
+    for command in ["", "demo", "solve", "simulate", "convert", "bench", "batch", "completions"] {
         let ran = place.run(&format!("{command} --help")).with_status(0);
         assert_eq!(ran.err, "");
         for line in ran.out.lines() {

@@ -3,6 +3,8 @@
 
 mod bad_input;
 
+mod batch;
+
 mod convert;
 
 mod bench;

@@ -148,8 +148,8 @@ fn bad_input_is_named_and_nothing_is_written() {
         ("b.xyz line.xyz", "error: `line.xyz`: all 4 distinct points are on one line"),
         ("none.xyz b.xyz", "cannot read `none.xyz`"),
         ("- b.xyz", "a cloud must come from a file"),
-        ("a.xyz b.xyz --initial short.txt", "`short.txt` has 4 numbers; a transform has 16"),
-        ("a.xyz b.xyz --initial odd.txt", "`odd.txt` is not [sR t; 0 1] with a rotation R"),
+        ("a.xyz b.xyz --initial short.txt", "`short.txt`: 4 number(s), but a transform has 16"),
+        ("a.xyz b.xyz --initial odd.txt", "`odd.txt`: not [sR t; 0 1] with a rotation R"),
         ("a.xyz b.xyz --voxel -1", "expected a positive number"),
         ("a.xyz b.xyz --refine magic", "invalid value 'magic'"),
         (

@@ -61,6 +61,9 @@ mod scalar;
 /// Tables of numbers as text.
 mod text;
 
+/// Transforms as text.
+mod transform;
+
 /// What writers of binary formats share.
 mod writing;
 
@@ -82,6 +85,7 @@ pub use output::OutputFile;
 pub use pcd::PcdError;
 pub use ply::PlyError;
 pub use text::{Hint, TextError};
+pub use transform::{TransformError, read_transform};
 pub use zip::ZipError;
 
 /// Bytes read from a file at a time.

@@ -1,0 +1,237 @@
+//! The directory of a batch: who may write there, what is finished, and the table at the end.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use pcr99_cloud::document::PROGRAM;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Error,
+    fingerprint::Fingerprint,
+    manifest::{Manifest, shortened},
+    parts::{Location, PART_SCHEMA, Parts, Reader, names, write_part},
+    record::Record,
+    row::Row,
+    summary::Summary,
+    table,
+    whole_file::{WholeFile, is_unfinished},
+};
+
+/// Says that the directory is from a batch.
+const BATCH_FILE: &str = "batch.json";
+/// Locked by whoever works there; the system unlocks it when that process ends, however it does.
+const LOCK_FILE: &str = ".lock";
+
+/// The table, one line for each pair.
+pub const RESULTS_CSV: &str = "results.csv";
+/// The documents, one line for each pair.
+pub const RESULTS_JSONL: &str = "results.jsonl";
+/// How long each pair took.
+pub const TIMES_CSV: &str = "times.csv";
+/// How many pairs came to what.
+pub const SUMMARY_JSON: &str = "summary.json";
+
+/// The content of `BATCH_FILE`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    batch_schema: u32,
+    program: String,
+}
+
+/// The directory of a batch, locked for as long as this lives.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    base: PathBuf,
+    _lock: File,
+    parts: Parts,
+}
+
+impl Directory {
+    /// Begins in a directory that is new or empty.
+    ///
+    /// # Errors
+    /// When there is anything in it, or it cannot be written.
+    pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        if read_header(path)?.is_some() {
+            return Err(Error::Exists { directory: path.into() });
+        }
+        fs::create_dir_all(path).map_err(Error::io("create the directory", path))?;
+        if names(path)?.iter().any(|name| name != LOCK_FILE && !is_unfinished(name)) {
+            return Err(Error::Foreign { directory: path.into() });
+        }
+        let lock = lock(path)?;
+        let header = Header { batch_schema: PART_SCHEMA, program: PROGRAM.to_owned() };
+        let mut file = WholeFile::new(path.join(BATCH_FILE))?;
+        let text =
+            serde_json::to_string(&header).map_err(io::Error::from).map_err(Error::io("write", path))?;
+        file.write(format!("{text}\n").as_bytes())?;
+        file.finish()?;
+        let parts = Parts::read(path)?;
+        Ok(Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts })
+    }
+
+    /// Goes on where another process ended; begins where there is nothing yet. Rows may have been added to the manifest since, but those
+    /// that are finished must be as they were.
+    ///
+    /// # Errors
+    /// When there is anything else in it, another process is at work there, the finished pairs are from another version or other rows, or
+    /// a file is damaged.
+    pub fn resume(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let Some(header) = read_header(path)? else { return Self::create(path, manifest) };
+        if header.batch_schema != PART_SCHEMA || header.program != PROGRAM {
+            let (there, here) = (header.program, PROGRAM.to_owned());
+            return Err(Error::OtherVersion { directory: path.into(), there, here });
+        }
+        let lock = lock(path)?;
+        let directory =
+            Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts: Parts::read(path)? };
+        directory.check(manifest)?;
+        Ok(directory)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many pairs are finished.
+    pub fn finished(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether the pair of that row is finished.
+    pub fn is_finished(&self, row: &Row) -> bool {
+        self.parts.get(row.fingerprint(&self.base)).is_some()
+    }
+
+    /// Forgets the pairs that failed, so that they are run again; how many there were.
+    ///
+    /// # Errors
+    /// When files cannot be written.
+    pub fn forget_failed(&mut self) -> Result<usize, Error> {
+        self.parts.forget_failed(&self.path)
+    }
+
+    /// Keeps the results of some pairs; see [`write_part`].
+    ///
+    /// # Errors
+    /// As [`write_part`].
+    pub fn write_part(&mut self, records: &[Record]) -> Result<(), Error> {
+        let path = write_part(&self.path, &self.base, records)?;
+        self.parts.wrote(&self.path, path, records)
+    }
+
+    /// Takes in part files that other processes wrote here with [`write_part`].
+    ///
+    /// # Errors
+    /// When files cannot be read, or are damaged.
+    pub fn update(&mut self) -> Result<(), Error> {
+        self.parts.update(&self.path)
+    }
+
+    /// Puts the results of all pairs together, in the order of the manifest: `results.csv`, `results.jsonl`, `times.csv`, `summary.json`.
+    ///
+    /// # Errors
+    /// When a pair is not finished, or files cannot be read or written.
+    pub fn merge(&self, manifest: &Manifest) -> Result<Summary, Error> {
+        let locations: Vec<Option<Location>> =
+            manifest.rows().iter().map(|row| self.parts.get(row.fingerprint(&self.base))).collect();
+        let missing = locations.iter().filter(|location| location.is_none()).count();
+        if missing > 0 {
+            return Err(Error::Unfinished { missing, all: locations.len() });
+        }
+        let file = |name| WholeFile::new(self.path.join(name));
+        let (mut documents, mut times, mut csv) =
+            (file(RESULTS_JSONL)?, file(TIMES_CSV)?, file(RESULTS_CSV)?);
+        csv.write(table::header().as_bytes())?;
+        times.write(table::TIMES_HEADER.as_bytes())?;
+        let mut summary = Summary::default();
+        let mut reader = Reader::new(&self.parts);
+        for location in locations.into_iter().flatten() {
+            let record = reader.record(location)?;
+            summary.count(&record);
+            csv.write(table::line(&record).as_bytes())?;
+            times.write(table::times_line(&record).as_bytes())?;
+            documents.write(table::document_line(&record).as_bytes())?;
+        }
+        let mut last = file(SUMMARY_JSON)?;
+        last.write(summary.to_json().as_bytes())?;
+        for file in [documents, times, csv, last] {
+            file.finish()?;
+        }
+        Ok(summary)
+    }
+
+    /// That every finished pair is still in the manifest as it was.
+    fn check(&self, manifest: &Manifest) -> Result<(), Error> {
+        if self.parts.len() == 0 {
+            return Ok(());
+        }
+        let rows: HashSet<Fingerprint> =
+            manifest.rows().iter().map(|row| row.fingerprint(&self.base)).collect();
+        let records = self.parts.records();
+        let Some((location, _)) = records.iter().find(|(_, fingerprint)| !rows.contains(fingerprint)) else {
+            return Ok(());
+        };
+        let then = Reader::new(&self.parts).record(*location)?.row;
+        let id = shortened(&then.pair_id);
+        let now = manifest.rows().iter().find(|row| row.pair_id == then.pair_id);
+        let change = match now {
+            None => format!("pair `{id}` is finished, but no longer in it"),
+            Some(now) => match difference(&then, now) {
+                Some(difference) => format!("pair `{id}` is finished, but {difference}"),
+                None => {
+                    let base = self.parts.base_of(*location)?;
+                    format!("its files were looked for in `{base}`, now in `{}`", self.base.display())
+                }
+            },
+        };
+        Err(Error::Changed { directory: self.path.clone(), change })
+    }
+}
+
+/// In what two rows of the same name differ.
+fn difference(then: &Row, now: &Row) -> Option<String> {
+    let (then, now) = (then.cells(), now.cells());
+    let value = |cells: &[(&str, String)], column: &str| {
+        let cell = cells.iter().find(|(name, _)| *name == column);
+        cell.map_or("empty".to_owned(), |(_, value)| format!("`{}`", shortened(value)))
+    };
+    let columns = then.iter().chain(&now).map(|(column, _)| *column);
+    let mut values = columns.map(|column| (column, value(&then, column), value(&now, column)));
+    let (column, then, now) = values.find(|(_, then, now)| then != now)?;
+    Some(format!("its `{column}` was {then} and is {now} now"))
+}
+
+/// `None` where there is no such file.
+fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
+    let path = directory.join(BATCH_FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    // A file of that name that is none of ours.
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| Error::Foreign { directory: directory.into() })
+}
+
+fn lock(directory: &Path) -> Result<File, Error> {
+    let path = directory.join(LOCK_FILE);
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(Error::io("write", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy { directory: directory.into() }),
+        // A file system that knows no locks.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
+    }
+}

@@ -1,0 +1,276 @@
+//! Part files: the results of some pairs, written whole, and found again.
+//!
+//! The first line says what wrote it, the others are one [`Record`] each. The name is the fingerprint of the rows, so that whoever writes the
+//! same results twice writes one file.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use pcr99_cloud::document::PROGRAM;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Error,
+    fingerprint::Fingerprint,
+    record::Record,
+    whole_file::{WholeFile, is_unfinished},
+};
+
+/// The version of part files.
+pub(crate) const PART_SCHEMA: u32 = 1;
+
+/// The directory of the part files, in that of the batch.
+const PARTS: &str = "parts";
+
+/// Part files that are open at a time when results are put together.
+const OPEN: usize = 64;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    schema: u32,
+    program: String,
+    /// The directory of the manifest.
+    base: String,
+    rows: usize,
+}
+
+/// Of a record only what is needed to find it.
+#[derive(Deserialize)]
+struct Head {
+    fingerprint: Fingerprint,
+    result: HeadResult,
+}
+
+#[derive(Deserialize)]
+struct HeadResult {
+    status: String,
+}
+
+/// Where a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
+    part: u32,
+    offset: u64,
+    length: u64,
+    pub(crate) failed: bool,
+}
+
+/// The part files of a directory, and what is in them.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    files: Vec<PathBuf>,
+    known: HashSet<PathBuf>,
+    records: HashMap<Fingerprint, Location>,
+}
+
+/// Writes the results of some pairs of a manifest in `base` as one part file of the batch in `directory`. When this returns, no death of the
+/// process loses them. No lock is needed: workers may write where the one that sent them holds it.
+///
+/// # Errors
+/// When it cannot be written, for instance to a full disk; then there is no part file.
+pub fn write_part(directory: &Path, base: &Path, records: &[Record]) -> Result<PathBuf, Error> {
+    let name = records.iter().fold(Fingerprint::empty(), |hash, record| hash.and(record.fingerprint));
+    let parts = directory.join(PARTS);
+    fs::create_dir_all(&parts).map_err(Error::io("create the directory", &parts))?;
+    let path = parts.join(format!("part-{name}.jsonl"));
+    let header = Header {
+        schema: PART_SCHEMA,
+        program: PROGRAM.to_owned(),
+        base: base.to_string_lossy().into_owned(),
+        rows: records.len(),
+    };
+    let line = |value: Result<String, serde_json::Error>| {
+        value.map(|text| text + "\n").map_err(io::Error::from).map_err(Error::io("write", &path))
+    };
+    let mut file = WholeFile::new(path.clone())?;
+    file.write(line(serde_json::to_string(&header))?.as_bytes())?;
+    for record in records {
+        file.write(line(serde_json::to_string(record))?.as_bytes())?;
+    }
+    file.finish()
+}
+
+impl Parts {
+    /// What is in the part files of a batch; those that were being written when a process was killed are removed.
+    pub(crate) fn read(directory: &Path) -> Result<Self, Error> {
+        let parts = directory.join(PARTS);
+        for place in [directory, &parts] {
+            for name in names(place)?.iter().filter(|name| is_unfinished(name)) {
+                let path = place.join(name);
+                fs::remove_file(&path).map_err(Error::io("remove", path))?;
+            }
+        }
+        let mut found = Self::default();
+        found.update(directory)?;
+        Ok(found)
+    }
+
+    /// Looks for part files that others have written.
+    pub(crate) fn update(&mut self, directory: &Path) -> Result<(), Error> {
+        let parts = directory.join(PARTS);
+        for name in names(&parts)? {
+            let path = parts.join(&name);
+            let ours = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".jsonl"));
+            if let Some(hash) = ours.and_then(|hash| hash.parse().ok())
+                && !self.known.contains(&path)
+            {
+                self.add(directory, path, hash)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what [`write_part`] has just written.
+    pub(crate) fn wrote(&mut self, directory: &Path, path: PathBuf, records: &[Record]) -> Result<(), Error> {
+        if !self.known.contains(&path) {
+            let hash = records.iter().fold(Fingerprint::empty(), |hash, record| hash.and(record.fingerprint));
+            self.add(directory, path, hash)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, directory: &Path, path: PathBuf, name: Fingerprint) -> Result<(), Error> {
+        let damaged = |cause: String| Error::Damaged { file: path.clone(), cause };
+        let mut reader =
+            BufReader::with_capacity(1 << 17, File::open(&path).map_err(Error::io("read", &path))?);
+        let mut line = Vec::new();
+        let mut next = |line: &mut Vec<u8>| {
+            line.clear();
+            reader.read_until(b'\n', line).map_err(Error::io("read", &path))
+        };
+        let mut offset = next(&mut line)? as u64;
+        let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        if header.schema != PART_SCHEMA || header.program != PROGRAM {
+            let (there, here) = (header.program, PROGRAM.to_owned());
+            return Err(Error::OtherVersion { directory: directory.to_path_buf(), there, here });
+        }
+        let part = self.files.len() as u32;
+        let (mut rows, mut hash, mut found) = (0, Fingerprint::empty(), Vec::new());
+        loop {
+            let length = next(&mut line)? as u64;
+            if length == 0 {
+                break;
+            }
+            let head: Head = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+            (rows, hash) = (rows + 1, hash.and(head.fingerprint));
+            let failed = head.result.status == "failed";
+            found.push((head.fingerprint, Location { part, offset, length, failed }));
+            offset += length;
+        }
+        if rows != header.rows || hash != name {
+            return Err(damaged(format!("{rows} rows, not the {} that were written", header.rows)));
+        }
+        self.known.insert(path.clone());
+        self.files.push(path);
+        for (fingerprint, location) in found {
+            // Those that are there twice are equal.
+            self.records.entry(fingerprint).or_insert(location);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(crate) fn get(&self, fingerprint: Fingerprint) -> Option<Location> {
+        self.records.get(&fingerprint).copied()
+    }
+
+    /// All records, in the order in which they are in the files.
+    pub(crate) fn records(&self) -> Vec<(Location, Fingerprint)> {
+        let mut all: Vec<_> =
+            self.records.iter().map(|(fingerprint, location)| (*location, *fingerprint)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The directory of the manifest that a record is from.
+    pub(crate) fn base_of(&self, location: Location) -> Result<String, Error> {
+        let path = &self.files[location.part as usize];
+        let mut line = Vec::new();
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        BufReader::new(file).read_until(b'\n', &mut line).map_err(Error::io("read", path))?;
+        let header: Header = serde_json::from_slice(&line)
+            .map_err(|error| Error::Damaged { file: path.clone(), cause: error.to_string() })?;
+        Ok(header.base)
+    }
+
+    /// Forgets the pairs that failed, on the disk too; how many there were.
+    pub(crate) fn forget_failed(&mut self, directory: &Path) -> Result<usize, Error> {
+        let failed = self.records.values().filter(|location| location.failed).count();
+        let mut reader = Reader::new(self);
+        let all = self.records();
+        let mut rewritten: Vec<(PathBuf, String, Vec<Record>)> = Vec::new();
+        for group in all.chunk_by(|(a, _), (b, _)| a.part == b.part) {
+            if group.iter().any(|(location, _)| location.failed) {
+                let kept = group.iter().filter(|(location, _)| !location.failed);
+                let kept = kept.map(|(location, _)| reader.record(*location)).collect::<Result<_, _>>()?;
+                let first = group[0].0;
+                rewritten.push((self.files[first.part as usize].clone(), self.base_of(first)?, kept));
+            }
+        }
+        for (old, base, kept) in rewritten {
+            if !kept.is_empty() {
+                write_part(directory, Path::new(&base), &kept)?;
+            }
+            fs::remove_file(&old).map_err(Error::io("remove", old))?;
+        }
+        *self = Self::read(directory)?;
+        Ok(failed)
+    }
+}
+
+/// Reads records again, from any part file.
+pub(crate) struct Reader<'a> {
+    files: &'a [PathBuf],
+    /// The one used last is the last.
+    open: Vec<(u32, File)>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(parts: &'a Parts) -> Self {
+        Self { files: &parts.files, open: Vec::new() }
+    }
+
+    pub(crate) fn record(&mut self, location: Location) -> Result<Record, Error> {
+        let path = &self.files[location.part as usize];
+        let known = self.open.iter().position(|(part, _)| *part == location.part);
+        let mut entry = match known {
+            Some(place) => self.open.remove(place),
+            None => {
+                if self.open.len() == OPEN {
+                    self.open.remove(0);
+                }
+                (location.part, File::open(path).map_err(Error::io("read", path))?)
+            }
+        };
+        let mut bytes = Vec::new();
+        let read = entry.1.seek(SeekFrom::Start(location.offset));
+        let read = read.and_then(|_| (&mut entry.1).take(location.length).read_to_end(&mut bytes));
+        read.map_err(Error::io("read", path))?;
+        self.open.push(entry);
+        serde_json::from_slice(&bytes)
+            .map_err(|error| Error::Damaged { file: path.clone(), cause: error.to_string() })
+    }
+}
+
+/// Names of the files of a directory, sorted; none where there is no such directory.
+pub(crate) fn names(directory: &Path) -> Result<Vec<String>, Error> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", directory)(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.map_err(Error::io("read", directory))?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}

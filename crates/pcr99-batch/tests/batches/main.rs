@@ -1,0 +1,9 @@
+//! Batches from manifest to table: on threads, in pieces elsewhere, broken off and resumed.
+
+mod manifest;
+
+mod place;
+
+mod results;
+
+mod resume;

@@ -1,0 +1,181 @@
+//! Broken off and resumed; who may write where.
+
+use std::{
+    fs,
+    num::NonZero,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use pcr99_batch::{Directory, Ended, Manifest, RunOptions, Settings, run};
+
+use crate::place::{Place, matches_manifest};
+
+/// Runs until so many more pairs are made or so; how it ended, and how many are finished.
+fn go_on(place: &Place, manifest: &Manifest, name: &str, most: usize) -> (Ended, usize) {
+    let mut directory = Directory::resume(&place.path(name), manifest).expect("a directory");
+    let made = AtomicUsize::new(0);
+    let options =
+        RunOptions { threads: NonZero::new(2), chunk: NonZero::<usize>::MIN, ..RunOptions::default() };
+    let stop = || made.load(Ordering::Relaxed) >= most;
+    let ended =
+        run(manifest, &mut directory, &options, &stop, &mut |p| made.store(p.made, Ordering::Relaxed));
+    let ended = ended.expect("results");
+    if ended == Ended::Finished {
+        directory.merge(manifest).expect("a table");
+    }
+    (ended, directory.finished())
+}
+
+fn parts(place: &Place, name: &str) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(place.path(name).join("parts")).expect("parts");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn goes_on_after_any_number_of_pairs() {
+    let place = Place::new().with_matches(12, 0.7);
+    let manifest = place.manifest(&matches_manifest(12));
+    place.run(&manifest, "whole", 1, 0);
+    let mut finished = 0;
+    while finished < 12 {
+        let before = finished;
+        let (ended, now) = go_on(&place, &manifest, "pieces", 2);
+        assert!(now > before && (ended == Ended::Finished) == (now == 12), "{before} {now}");
+        finished = now;
+        // What a kill leaves behind.
+        fs::write(place.path("pieces/parts/.unfinished-abc.tmp"), "{\"schema\":1,").expect("a file");
+        fs::write(place.path("pieces/.unfinished-def.tmp"), "pair_id,").expect("a file");
+    }
+    assert_eq!(place.results("pieces"), place.results("whole"));
+    // Nothing was run twice, and nothing is run now.
+    let records: usize = parts(&place, "pieces")
+        .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .map(|path| fs::read_to_string(path).expect("a part").lines().count() - 1)
+        .sum();
+    assert_eq!(records, 12);
+    assert_eq!(go_on(&place, &manifest, "pieces", 0), (Ended::Finished, 12));
+    let left = fs::read_dir(place.path("pieces"))
+        .expect("a directory")
+        .chain(fs::read_dir(place.path("pieces/parts")).expect("a directory"));
+    let names: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("unfinished")), "{names:?}");
+}
+
+#[test]
+fn rows_may_be_added_but_not_changed() {
+    let place = Place::new().with_matches(4, 0.5);
+    let text = matches_manifest(3);
+    place.run(&place.manifest(&text), "out", 1, 0);
+    let before = place.results("out");
+    let message = |manifest: &Manifest| {
+        let error = Directory::resume(&place.path("out"), manifest).expect_err("changed").to_string();
+        assert!(error.starts_with("the manifest has changed since"), "{error}");
+        error
+    };
+    let error = message(&place.manifest(&text.replace("m1.csv", "m2.csv")));
+    assert!(
+        error.contains("pair `p1` is finished, but its `pairs` was `m1.csv` and is `m2.csv` now"),
+        "{error}"
+    );
+    let error = message(&place.manifest(&text.replace("p1,", "new,")));
+    assert!(error.contains("pair `p1` is finished, but no longer in it"), "{error}");
+    let mut defaults = Settings::default();
+    defaults.set("scale", "unknown").expect("a value");
+    let error = message(&place.manifest_with(&text, &defaults));
+    assert!(error.contains("its `scale` was empty and is `unknown` now"), "{error}");
+    let elsewhere =
+        Manifest::parse(text.as_bytes(), "m", "/elsewhere".into(), &Settings::default()).expect("a manifest");
+    assert!(message(&elsewhere).contains("now in `/elsewhere`"));
+    assert_eq!(place.results("out"), before);
+
+    let longer = place.manifest(&matches_manifest(4).replace("p0,m0.csv\np1,m1.csv", "p1,m1.csv\np0,m0.csv"));
+    assert_eq!(go_on(&place, &longer, "out", 100), (Ended::Finished, 4));
+    place.run(&longer, "anew", 1, 0);
+    assert_eq!(place.results("out"), place.results("anew"));
+}
+
+#[test]
+fn failed_pairs_can_be_run_again() {
+    let place = Place::new().with_matches(3, 0.5);
+    let manifest = place.manifest(&matches_manifest(5));
+    assert_eq!(place.run(&manifest, "out", 1, 0).failed, 2);
+    let place = place.with_matches(5, 0.5);
+    // Not by themselves.
+    assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 5));
+    assert!(place.read("out/summary.json").contains("\"failed\": 2"));
+    let mut directory = Directory::resume(&place.path("out"), &manifest).expect("a directory");
+    assert_eq!((directory.forget_failed().expect("parts"), directory.finished()), (2, 3));
+    drop(directory);
+    assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 5));
+    place.run(&manifest, "anew", 1, 0);
+    assert_eq!(place.results("out"), place.results("anew"));
+    let mut directory = Directory::resume(&place.path("out"), &manifest).expect("a directory");
+    assert_eq!(directory.forget_failed().expect("parts"), 0);
+}
+
+#[test]
+fn nothing_of_others_is_touched() {
+    let place = Place::new().with_matches(2, 0.5);
+    let manifest = place.manifest(&matches_manifest(2));
+    let message = |result: Result<Directory, pcr99_batch::Error>| result.expect_err("refused").to_string();
+    let foreign = place.path("foreign");
+    fs::create_dir(&foreign).expect("a directory");
+    for (name, content) in [("thesis.tex", "years"), ("batch.json", "{\"colour\": \"blue\"}")] {
+        fs::write(foreign.join(name), content).expect("a file");
+        for open in [Directory::create, Directory::resume] {
+            assert!(message(open(&foreign, &manifest)).contains("is not empty, and not from a batch"));
+        }
+    }
+    assert_eq!(fs::read_dir(&foreign).expect("a directory").count(), 2);
+    assert!(
+        message(Directory::create(&place.path("m0.csv"), &manifest)).contains("cannot create the directory")
+    );
+
+    let ours = place.path("ours");
+    let held = Directory::create(&ours, &manifest).expect("a new directory");
+    assert!(message(Directory::resume(&ours, &manifest)).contains("another batch is writing"));
+    drop(held);
+    assert!(message(Directory::create(&ours, &manifest)).contains("holds a batch already"));
+    // Where one was killed before it had begun, anybody may begin.
+    fs::create_dir(place.path("begun")).expect("a directory");
+    fs::write(place.path("begun/.lock"), "").expect("a file");
+    fs::write(place.path("begun/.unfinished-1.tmp"), "{").expect("a file");
+    assert_eq!(go_on(&place, &manifest, "begun", 100), (Ended::Finished, 2));
+}
+
+#[test]
+fn damage_and_other_versions_are_noticed() {
+    let place = Place::new().with_matches(2, 0.5);
+    let manifest = place.manifest(&matches_manifest(2));
+    place.run(&manifest, "out", 1, 0);
+    let part = &parts(&place, "out")[0];
+    let whole = fs::read_to_string(part).expect("a part");
+    let message = |text: &str| {
+        fs::write(part, text).expect("a part");
+        Directory::resume(&place.path("out"), &manifest).expect_err("damaged").to_string()
+    };
+    let lines: Vec<&str> = whole.lines().collect();
+    for text in [
+        String::new(),
+        whole[..whole.len() / 2].to_owned(),
+        format!("{}\n{}\n", lines[0], lines[1]),
+        format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]),
+        whole.replace("\"fingerprint\":\"", "\"fingerprint\":\"z"),
+    ] {
+        let error = message(&text);
+        assert!(
+            error.contains("is damaged") && error.contains("delete it, and go on with --resume"),
+            "{error}"
+        );
+    }
+    let error = message(&whole.replacen("\"program\":\"pcr99 ", "\"program\":\"pcr99 9", 1));
+    assert!(error.contains("is from pcr99 9") && error.contains("whose results may differ"), "{error}");
+    // As the message says.
+    let before = place.results("out");
+    fs::remove_file(part).expect("a part");
+    assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 2));
+    assert_eq!(place.results("out"), before);
+}

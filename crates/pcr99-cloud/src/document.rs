@@ -1,0 +1,141 @@
+//! What a registration is to other programs: one JSON document, the same from the program, from Python and in the results of a batch.
+//!
+//! ```
+//! use pcr99_cloud::document;
+//!
+//! let source: Vec<[f64; 3]> = (0..60).map(|i| { let x = f64::from(i); [x, x * x % 61.0, x * x * x % 61.0] }).collect();
+//! let pairs = pcr99::Correspondences::new(&source, &source)?;
+//! let found = pcr99::solve(&pairs, pcr99::Scale::one(), &pcr99::Params::new())?;
+//! let document = document::of_matches("default", pairs.len(), &found);
+//! assert_eq!(document["status"], "registered");
+//! assert_eq!(document["inliers"].as_array().map(Vec::len), Some(60));
+//! # Ok::<(), pcr99::Error>(())
+//! ```
+
+use pcr99::{Doubt, Registration, Similarity, StopReason};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    register::{CloudRegistration, CloudSummary, PoseCandidate, Reason},
+    verify::Assessment,
+};
+
+/// The version of the documents, their field `schema`.
+pub const SCHEMA: u32 = 1;
+
+/// Name and version, their field `program`.
+pub const PROGRAM: &str = concat!("pcr99 ", env!("CARGO_PKG_VERSION"));
+
+/// The document of a registration from so many matches by the method of that name.
+pub fn of_matches(method: &str, matches: usize, found: &Registration) -> Value {
+    let model = found.target_from_source.as_ref();
+    let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
+    let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
+    let evidence =
+        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg, "rival": e.rival }));
+    let counters = found.counters;
+    json!({
+        "schema": SCHEMA,
+        "program": PROGRAM,
+        "method": method,
+        "status": found.status.as_str(),
+        "transform": model.map(Similarity::matrix),
+        "scale": model.map(Similarity::scale),
+        "rotation": model.map(Similarity::rotation),
+        "translation": model.map(Similarity::translation),
+        "correspondences": matches,
+        "inliers": found.inliers,
+        "threshold": found.threshold,
+        "inlier_rmse": found.inlier_rmse,
+        "evidence": evidence,
+        "candidates": candidates,
+        "stopped_because": found.stopped_because.as_str(),
+        "counters": { "pairs": counters.pairs, "hypotheses": counters.hypotheses, "triplets": counters.triplets },
+        "seconds": seconds(&found.seconds),
+    })
+}
+
+/// The document of a registration of two clouds.
+pub fn of_clouds(found: &CloudRegistration) -> Value {
+    let model = found.target_from_source.as_ref();
+    let fit = |a: &Assessment| json!({ "source": a.overlap_source, "target": a.overlap_target });
+    let candidate = |c: &PoseCandidate| {
+        json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa,
+                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.agreement, "residual_voxels": c.assessment.residual })
+    };
+    let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
+    let cloud = |c: &CloudSummary| json!({ "points": c.points, "not_finite": c.not_finite, "duplicates": c.duplicates, "sampled": c.sampled });
+    let matches = found.matches.as_ref();
+    let stopped = match found.stopped {
+        Some(request) => Some(StopReason::from(request)),
+        None => matches.map(|m| m.stopped_because),
+    };
+    json!({
+        "schema": SCHEMA,
+        "program": PROGRAM,
+        "method": "default",
+        "status": found.status.as_str(),
+        "reason": found.reason.to_string(),
+        "transform": model.map(Similarity::matrix),
+        "scale": model.map(Similarity::scale),
+        "rotation": model.map(Similarity::rotation),
+        "translation": model.map(Similarity::translation),
+        "fitness": found.fitness(),
+        "overlap": found.assessment.as_ref().map(fit),
+        "normal_agreement": found.assessment.map(|a| a.agreement),
+        "rmse": found.rmse,
+        "information": found.information,
+        "voxel": found.voxel,
+        "clouds": { "source": cloud(&found.source), "target": cloud(&found.target) },
+        "correspondences": matches.map_or(0, |m| m.matches),
+        "inliers": matches.map_or(&[][..], |m| &m.inliers),
+        "threshold": matches.map(|m| m.threshold),
+        "evidence": matches.map(|m| json!({ "log10_nfa": m.evidence.log10_nfa, "effective_inliers": m.evidence.effective_inliers })),
+        "candidates": candidates,
+        "stopped_because": stopped.map(StopReason::as_str),
+        "counters": matches.map(|m| json!({ "pairs": m.counters.pairs, "hypotheses": m.counters.hypotheses, "triplets": m.counters.triplets })),
+        "seconds": seconds(&found.seconds),
+    })
+}
+
+/// A document as text: one field per line.
+pub fn to_text(document: &Value) -> String {
+    let fields = document.as_object().into_iter().flatten();
+    let lines: Vec<String> =
+        fields.map(|(name, value)| format!("  {}: {value}", Value::from(name.as_str()))).collect();
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
+}
+
+/// What speaks against a registration from matches, in one word; `None` when nothing does, and when there is none.
+pub fn doubt_of_matches(found: &Registration) -> Option<&'static str> {
+    let doubt = found.evidence?.doubt(found.inliers.len())?;
+    Some(match doubt {
+        Doubt::Chance => "chance",
+        Doubt::FewPlaces => "few_places",
+        Doubt::LooseRotation => "loose_rotation",
+        Doubt::Rival => "rival",
+    })
+}
+
+/// What speaks against a registration of two clouds, in one word; `None` when nothing does.
+pub fn doubt_of_clouds(found: &CloudRegistration) -> Option<&'static str> {
+    match found.reason {
+        Reason::Consistent => None,
+        Reason::NoPose => Some("no_pose"),
+        Reason::Stopped => Some("stopped"),
+        Reason::Chance { .. } => Some("chance"),
+        Reason::PoorFit { .. } => Some("poor_fit"),
+        Reason::LittleOverlap { .. } => Some("little_overlap"),
+        Reason::Ambiguous { .. } => Some("ambiguous"),
+        Reason::Slides => Some("slides"),
+        Reason::FreeSpace { .. } => Some("free_space"),
+        Reason::Extents { .. } => Some("extents"),
+    }
+}
+
+/// Seconds with their stages.
+fn seconds(seconds: &pcr99::Seconds) -> Map<String, Value> {
+    let mut map = Map::from_iter([("total".to_owned(), json!(seconds.total))]);
+    map.extend(seconds.stages.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))));
+    map
+}

@@ -1,0 +1,115 @@
+//! Transforms as text: the 4×4 matrix that we write, and that CloudCompare and Open3D read.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use pcr99::Similarity;
+
+use super::Source;
+use crate::error::{Fault, FileError, quote};
+
+/// Bytes that are read at most: a matrix has few.
+const LONGEST: u64 = 1 << 16;
+/// How far the rows may be from orthonormal, for files with few digits.
+const LOOSE: f64 = 1e-3;
+
+/// What is wrong with a file that should hold a transform.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransformError {
+    /// Something that is no finite number.
+    #[error("{text} is not a finite number; a transform is 16 of them, 4 rows of 4")]
+    NotANumber {
+        /// The text, quoted.
+        text: String,
+    },
+    /// Too few or too many numbers.
+    #[error("{numbers} number(s), but a transform has 16, 4 rows of 4")]
+    Count {
+        /// How many there are.
+        numbers: usize,
+    },
+    /// Shear, mirror image, perspective, or columns for rows.
+    #[error("not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row")]
+    NotASimilarity,
+}
+
+/// Reads the transform in the text file at `path`: 4×4 numbers, `[sR t; 0 1]` row by row, separated by spaces, commas or semicolons.
+///
+/// # Errors
+/// When the file cannot be read, or holds anything else.
+pub fn read_transform(path: &Path) -> Result<Similarity, FileError> {
+    let Source { reader, label, .. } = Source::open(path)?;
+    let mut bytes = Vec::new();
+    reader
+        .take(LONGEST)
+        .read_to_end(&mut bytes)
+        .map_err(Fault::from)
+        .and_then(|_| parse(&String::from_utf8_lossy(&bytes)).map_err(Fault::whole))
+        .map_err(|fault| fault.in_file(&label))
+}
+
+fn parse(text: &str) -> Result<Similarity, TransformError> {
+    let separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
+    let mut matrix = [0.0; 16];
+    let mut numbers = 0;
+    for field in text.split(separator).filter(|field| !field.is_empty()) {
+        let number = field.parse().ok().filter(|x: &f64| x.is_finite());
+        let number = number.ok_or_else(|| TransformError::NotANumber { text: quote(field) })?;
+        if let Some(place) = matrix.get_mut(numbers) {
+            *place = number;
+        }
+        numbers += 1;
+    }
+    if numbers != matrix.len() {
+        return Err(TransformError::Count { numbers });
+    }
+    let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
+    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    let [x, y, z] = [row(0), row(1), row(2)];
+    let scale = ((dot(x, x) + dot(y, y) + dot(z, z)) / 3.0).sqrt();
+    let rotation = [x, y, z].map(|row| row.map(|r| r / scale));
+    let [x, y, z] = rotation;
+    let cross = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]];
+    let off = [
+        dot(x, x) - 1.0,
+        dot(y, y) - 1.0,
+        dot(z, z) - 1.0,
+        dot(x, y),
+        dot(y, z),
+        dot(z, x),
+        dot(cross, z) - 1.0,
+    ];
+    // Not a comparison that NaN, from a scale of zero, would pass.
+    if matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < LOOSE) {
+        Ok(Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
+    } else {
+        Err(TransformError::NotASimilarity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_transform_and_what_is_not() {
+        let pose = Similarity::from_quaternion(2.5, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0]);
+        let text = pose.matrix().map(|row| row.map(|x| format!("{x:?}")).join(", ")).join("\n");
+        let read = parse(&text).expect("own text").matrix();
+        let close =
+            read.as_flattened().iter().zip(pose.matrix().as_flattened()).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(close, "{read:?}");
+        for (text, message) in [
+            ("1 0 0 0", "4 number(s), but a transform has 16"),
+            ("1 0 0 zero", "`zero` is not a finite number"),
+            ("1 0 0 inf", "`inf` is not a finite number"),
+            ("1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1", "not [sR t; 0 1]"),
+            ("0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1", "not [sR t; 0 1]"),
+            ("1 0 0 0 0 1 0 0 0 0 1 0 5 6 7 1", "not [sR t; 0 1]"),
+        ] {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+}
