@@ -184,6 +184,13 @@ pub(crate) fn transform(path: &Path) -> Result<Similarity> {
     let matrix: [f64; 16] = numbers.try_into().map_err(|numbers: Vec<f64>| {
         anyhow!("`{name}` has {} numbers; a transform has 16, 4 rows of 4", numbers.len())
     })?;
+    similarity(&matrix).with_context(|| {
+        format!("`{name}` is not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row")
+    })
+}
+
+/// The transform of a 4×4 matrix `[sR t; 0 1]`, given row by row; `None` when `R` is no rotation, to a thousandth.
+pub fn similarity(matrix: &[f64; 16]) -> Option<Similarity> {
     let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let [x, y, z] = [row(0), row(1), row(2)];
@@ -200,11 +207,8 @@ pub(crate) fn transform(path: &Path) -> Result<Similarity> {
         dot(z, x),
         dot(cross, z) - 1.0,
     ];
-    ensure!(
-        matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < 1e-3),
-        "`{name}` is not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row"
-    );
-    Ok(Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
+    let good = matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < 1e-3);
+    good.then(|| Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
 }
 
 /// A recipe for problems with the shape of that name, or with the points of that file.

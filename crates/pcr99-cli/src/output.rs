@@ -59,15 +59,25 @@ fn write_stream(
     }
 }
 
-/// The document of interface schema 1.
+/// What `solve --json` prints.
 pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String {
+    one_field_per_line(&document(method, matches, found))
+}
+
+/// What `register --json` prints.
+pub(crate) fn cloud_json(found: &CloudRegistration) -> String {
+    one_field_per_line(&cloud_document(found))
+}
+
+/// The document of interface schema 1: what `method` found among so many `matches`.
+pub fn document(method: &str, matches: usize, found: &Registration) -> Value {
     let model = found.target_from_source.as_ref();
     let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
     let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
     let evidence =
         found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg, "rival": e.rival }));
     let counters = found.counters;
-    one_field_per_line(&json!({
+    json!({
         "schema": 1,
         "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
         "method": method,
@@ -85,11 +95,11 @@ pub(crate) fn json(method: &str, matches: usize, found: &Registration) -> String
         "stopped_because": found.stopped_because.as_str(),
         "counters": { "pairs": counters.pairs, "hypotheses": counters.hypotheses, "triplets": counters.triplets },
         "seconds": seconds(&found.seconds),
-    }))
+    })
 }
 
 /// The document of interface schema 1 for two clouds.
-pub(crate) fn cloud_json(found: &CloudRegistration) -> String {
+pub fn cloud_document(found: &CloudRegistration) -> Value {
     let model = found.target_from_source.as_ref();
     let fit = |a: &Assessment| json!({ "source": a.overlap_source, "target": a.overlap_target });
     let candidate = |c: &PoseCandidate| {
@@ -103,7 +113,7 @@ pub(crate) fn cloud_json(found: &CloudRegistration) -> String {
         Some(request) => Some(StopReason::from(request)),
         None => matches.map(|m| m.stopped_because),
     };
-    one_field_per_line(&json!({
+    json!({
         "schema": 1,
         "program": concat!("pcr99 ", env!("CARGO_PKG_VERSION")),
         "method": "default",
@@ -128,7 +138,7 @@ pub(crate) fn cloud_json(found: &CloudRegistration) -> String {
         "stopped_because": stopped.map(StopReason::as_str),
         "counters": matches.map(|m| json!({ "pairs": m.counters.pairs, "hypotheses": m.counters.hypotheses, "triplets": m.counters.triplets })),
         "seconds": seconds(&found.seconds),
-    }))
+    })
 }
 
 /// A few lines to read on two clouds.
@@ -169,7 +179,7 @@ fn seconds(seconds: &pcr99::Seconds) -> Map<String, Value> {
 }
 
 /// The document as text: one field per line, as in the truth of `simulate`.
-fn one_field_per_line(document: &Value) -> String {
+pub fn one_field_per_line(document: &Value) -> String {
     let fields = document.as_object().into_iter().flatten();
     let lines: Vec<String> =
         fields.map(|(name, value)| format!("  {}: {value}", Value::from(name.as_str()))).collect();
@@ -177,7 +187,7 @@ fn one_field_per_line(document: &Value) -> String {
 }
 
 /// The verdict in plain words.
-pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
+pub fn verdict(matches: usize, found: &Registration) -> String {
     let agree = found.inliers.len();
     let start = format!("{agree} of {matches} matches agree");
     match (found.status, found.evidence) {
