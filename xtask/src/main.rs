@@ -4,6 +4,8 @@
 
 mod compare;
 
+mod python;
+
 use std::{
     path::Path,
     process::{Command, ExitCode},
@@ -29,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Format, lints, documentation, tests of all kinds, and the examples.
+/// Format, lints, documentation, tests of all kinds, the examples, and the Python package.
 fn test() -> Result<()> {
     let start = Instant::now();
     cargo(&["fmt", "--all", "--check"], &[])
@@ -44,6 +46,7 @@ fn test() -> Result<()> {
         let run = ["run", "--quiet", "-p", "pcr99", "--example", example];
         cargo(&run, &[]).with_context(|| format!("example `{example}`"))?;
     }
+    python::test()?;
     eprintln!("all passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -1,0 +1,54 @@
+"""Exceptions: all are ``pcr99.Error``, and each also is the built-in exception that one would expect."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Anything that ``pcr99`` raises by itself."""
+
+
+class InvalidInput(Error, ValueError):
+    """A value is not as it should be; the message says what was meant and what to do."""
+
+
+class InvalidType(InvalidInput, TypeError):
+    """A value of a type that cannot be used at all."""
+
+
+class FileError(Error, OSError):
+    """A file cannot be read or written. ``filename`` says which; ``errno`` why, if the system said so."""
+
+
+class FileNotFound(FileError, FileNotFoundError):
+    """There is no such file or directory."""
+
+
+class FileFormatError(FileError, ValueError):
+    """The content of a file is not what it should be; the message names the place in it."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """There is not enough memory, or it would be more than the budget."""
+
+
+class SystemLimit(Error, OSError):
+    """The system gives no more threads."""
+
+
+class InternalError(Error, RuntimeError):
+    """A mistake in ``pcr99`` itself: please report it."""
+
+
+for _class in (
+    Error,
+    InvalidInput,
+    InvalidType,
+    FileError,
+    FileNotFound,
+    FileFormatError,
+    OutOfMemory,
+    SystemLimit,
+    InternalError,
+):
+    _class.__module__ = "pcr99"
+del _class
