@@ -6,7 +6,7 @@
 >>> if r:                                                # true only when it can be trusted
 ...     moved = r.apply(problem.source)                  # r.transform is the 4×4 matrix
 >>> r
-<Registration registered: 10 of 1000 matches agree, by chance less than once in 10^11 such problems>
+<Registration registered: 10 of 1000 matches agree, by chance less than once in 10^6 such problems>
 
 =============================  =====================================================================================
 matches → transform            ``solve``; a transform from elsewhere → verdict: ``assess``

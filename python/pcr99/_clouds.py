@@ -75,7 +75,7 @@ class PreparedCloud:
         given = made.normals if normals is None else as_rows("normals", normals)
         if given is not None and len(given) != len(made.points):
             raise InvalidInput(f"{len(given)} normals for {len(made.points)} points: give one for each point, or none")
-        place = as_place("viewpoint", made.viewpoint if viewpoint is None else viewpoint)
+        place = _known(made.viewpoint) if viewpoint is None else as_place("viewpoint", viewpoint)
         self._prepared = _core.PreparedCloud(made.points, given, place, as_optional_whole("threads", threads))
 
     @property
@@ -117,7 +117,7 @@ def prepared(name: str, cloud: CloudLike, threads: Optional[int] = None) -> _cor
         raise InvalidInput(f"{name} is empty: at least 3 points are needed")
     try:
         return _core.PreparedCloud(
-            made.points, made.normals, as_place("viewpoint", made.viewpoint), as_optional_whole("threads", threads)
+            made.points, made.normals, _known(made.viewpoint), as_optional_whole("threads", threads)
         )
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error}") from None
@@ -150,6 +150,12 @@ def points_of(name: str, value: CloudLike) -> Floats:
     if isinstance(value, (str, bytes, os.PathLike)):
         raise InvalidType(f"{name} is a path: read it first, with pcr99.read_points or pcr99.read_matches")
     return as_cloud(name, value).points
+
+
+def _known(place: Any) -> Optional[tuple[float, float, float]]:
+    # Files may have NaN where nothing is known.
+    finite = place is not None and bool(np.isfinite(as_array("viewpoint", place)).all())
+    return as_place("viewpoint", place) if finite else None
 
 
 def _tensor(tensors: Any, key: str) -> Any:
@@ -223,7 +229,7 @@ def write_cloud(path: PathLike, cloud: CloudLike) -> None:
     colors = _colors(made.colors if isinstance(cloud, Cloud) else getattr(cloud, "colors", None), len(points))
     intensities = None if made.intensities is None else as_list("cloud.intensities", made.intensities, len(points), "point")
     normals = _attribute("cloud", "normals", made.normals, points)
-    dropped, lost = _core.write_cloud(file, points, normals, colors, intensities, as_place("viewpoint", made.viewpoint))
+    dropped, lost = _core.write_cloud(file, points, normals, colors, intensities, _known(made.viewpoint))
     if dropped:
         warnings.warn(f"{file}: {dropped} points that are not finite were left out", stacklevel=2)
     if lost:

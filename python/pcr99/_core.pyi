@@ -4,6 +4,31 @@ from typing import Any, Optional, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "PreparedCloud",
+    "__version__",
+    "assess",
+    "clean",
+    "document_text",
+    "estimate_normals",
+    "fpfh",
+    "main",
+    "match_features",
+    "methods",
+    "read_cloud",
+    "read_matches",
+    "read_points",
+    "register",
+    "shapes",
+    "simulate",
+    "solve",
+    "suggest_voxel",
+    "verify",
+    "voxel_down_sample",
+    "write_cloud",
+    "write_matches",
+]
+
 __version__: str
 
 _Floats = npt.NDArray[np.float64]

@@ -18,6 +18,10 @@ class InvalidType(InvalidInput, TypeError):
 class FileError(Error, OSError):
     """A file cannot be read or written. ``filename`` says which; ``errno`` why, if the system said so."""
 
+    def __str__(self) -> str:
+        # Not the system's words, which follow from ``errno``, but ours.
+        return str(self.args[0]) if self.args else ""
+
 
 class FileNotFound(FileError, FileNotFoundError):
     """There is no such file or directory."""

@@ -35,7 +35,6 @@ pub(crate) fn read_cloud(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, Py
 
 /// Writes a cloud, whole or not at all. Returns how many missing points were left out, and the names of what was lost.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "one for each part of a cloud")]
 pub(crate) fn write_cloud(
     py: Python<'_>,
     path: PathBuf,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     arrays::{array, index_pairs, indices, rows},
     error::Failure,
-    work::{self, Interrupted},
+    work,
 };
 
 /// A document without its inliers, the inliers, and the verdict in words.
@@ -207,17 +207,16 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<Outcome<'py>> {
     let given = Given::new(py, &source, &target, indices, weights)?;
     let limit = options.time_limit;
-    let (document, found, verdict) = work::run_until(py, limit, Interrupted::Leave, move |watch| {
+    let (document, found, verdict) = work::run_here(py, limit, move |stop| {
         let method: Method = options.method.parse()?;
         let scale = scale(options.scale)?;
         let plan = options.plan(method, scale)?;
         let pairs = given.checked()?;
-        let stop = || watch.check();
         let found = match plan {
-            Plan::Default(params) => Solver::new().solve_until(&pairs, scale, &params, &stop)?,
-            Plan::Paper(params) => paper::Solver::new().solve_until(&pairs, scale, &params, &stop)?,
+            Plan::Default(params) => Solver::new().solve_until(&pairs, scale, &params, stop)?,
+            Plan::Paper(params) => paper::Solver::new().solve_until(&pairs, scale, &params, stop)?,
             Plan::Baseline(method, threshold) => {
-                Solvers::new().solve(method, &pairs, scale, threshold, options.seed, &stop)?
+                Solvers::new().solve(method, &pairs, scale, threshold, options.seed, stop)?
             }
         };
         Ok(described(method.name(), pairs.len(), found))

@@ -79,15 +79,15 @@ pub(crate) fn estimate_normals<'py>(
         let (center, centred) = about_middle(points);
         work::with_threads(threads, || {
             let tree = KdTree::new(&centred);
+            if let Some(place) = viewpoint {
+                let mut normals = normals::estimate(&centred, &tree, radius);
+                let place = std::array::from_fn(|axis| place[axis] - center[axis]);
+                orient::towards(place, &centred, &mut normals);
+                return Ok(normals);
+            }
             let near = neighbors(&tree, &centred, radius)?;
             let mut normals = normals::estimate(&centred, &tree, radius);
-            match viewpoint {
-                Some(place) => {
-                    let place = std::array::from_fn(|axis| place[axis] - center[axis]);
-                    orient::towards(place, &centred, &mut normals);
-                }
-                None => orient::consistently(&centred, &near, radius, &mut normals),
-            }
+            orient::consistently(&centred, &near, radius, &mut normals);
             Ok(normals)
         })?
     })?;

@@ -1,6 +1,7 @@
 //! Work beside Python: other Python threads run on, Ctrl-C is seen, a panic becomes an exception.
 
 use std::{
+    cell::{Cell, RefCell},
     panic::{self, AssertUnwindSafe},
     sync::{
         Arc,
@@ -11,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pcr99::stop::StopRequest;
+use pcr99::stop::{StopCheck, StopRequest};
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -33,6 +34,13 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Starts the clock; `limit` is in seconds.
+    fn new(limit: Option<f64>) -> Self {
+        // Longer than the clock can count is no limit.
+        let limit = limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+        Self { interrupted: AtomicBool::new(false), start: Instant::now(), limit }
+    }
+
     /// What a search asks now and then.
     pub(crate) fn check(&self) -> Option<StopRequest> {
         if self.interrupted.load(Ordering::Relaxed) {
@@ -51,6 +59,36 @@ pub(crate) enum Interrupted {
     Wait,
 }
 
+/// Runs a search that asks now and then whether to stop, on this thread, while other Python threads run. It stops on Ctrl-C and after
+/// `limit` seconds.
+pub(crate) fn run_here<T: Send>(
+    py: Python<'_>,
+    limit: Option<f64>,
+    work: impl FnOnce(StopCheck<'_>) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let watch = Watch::new(limit);
+    let (result, interrupt) = py.detach(|| {
+        let interrupt = RefCell::new(None);
+        let looked = Cell::new(watch.start);
+        let check = || {
+            if looked.get().elapsed() >= LOOK {
+                looked.set(Instant::now());
+                if let Err(error) = Python::attach(|py| py.check_signals()) {
+                    watch.interrupted.store(true, Ordering::Relaxed);
+                    interrupt.replace(Some(error));
+                }
+            }
+            watch.check()
+        };
+        let result = panic::catch_unwind(AssertUnwindSafe(|| work(&check)));
+        (result.unwrap_or_else(|panic| Err(Failure::of_panic(&*panic))), interrupt.into_inner())
+    });
+    match interrupt {
+        Some(interrupt) => Err(interrupt),
+        None => result.map_err(|failure| failure.raised(py)),
+    }
+}
+
 /// Runs `work` on a thread of its own, while this one waits for it, lets other Python threads run and looks for Ctrl-C.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
@@ -66,9 +104,7 @@ pub(crate) fn run_until<T: Send + 'static>(
     interrupted: Interrupted,
     work: impl FnOnce(&Watch) -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
-    // Longer than the clock can count is no limit.
-    let limit = limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-    let watch = Arc::new(Watch { interrupted: AtomicBool::new(false), start: Instant::now(), limit });
+    let watch = Arc::new(Watch::new(limit));
     let (sender, mut receiver) = mpsc::channel();
     let its_watch = Arc::clone(&watch);
     let body = move || {

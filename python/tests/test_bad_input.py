@@ -134,7 +134,7 @@ def test_wrong_options(options, message) -> None:
 def test_too_much_memory() -> None:
     many = np.random.default_rng(0).random((3000, 3))
     with pytest.raises(MemoryError, match="memory_budget=") as caught:
-        pcr99.solve(many, many, method="paper", threshold=0.1, memory_budget=1)
+        pcr99.solve(many, many, scale=None, method="paper", threshold=0.1, memory_budget=1)
     assert isinstance(caught.value, pcr99.OutOfMemory)
 
 

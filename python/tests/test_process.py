@@ -65,7 +65,7 @@ def run_python(code: str, **options) -> subprocess.Popen:
         "pcr99.solve(a, b, scale=None)",
         "pcr99.solve(a[:9000], b[:9000], method='paper-random', threshold=1e-4, min_inliers=9000)",
         "pcr99.solve(a, b, method='ransac', threshold=1e-4, scale=None)",
-        "pcr99.estimate_normals(rng.random((300_000, 3)), 0.12)",
+        "pcr99.estimate_normals(rng.random((300_000, 3)), 0.3, viewpoint=[0, 0, 9])",
     ],
 )
 def test_ctrl_c_stops_a_long_run(call: str) -> None:

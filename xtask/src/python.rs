@@ -35,7 +35,7 @@ pub(crate) fn test() -> Result<()> {
     let run = |arguments: &[&str], path: &Path| {
         eprintln!("\n── python {} {} ──", arguments.join(" "), path.display());
         let mut command = Command::new(&python);
-        command.args(arguments).arg(path).current_dir(&work).env("PATH", path_with_cargo()?);
+        command.args(arguments).arg(path).current_dir(&work).env("PATH", search_path(&python)?);
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
         call(&mut command)
     };
@@ -108,11 +108,12 @@ fn is_root() -> bool {
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// The search path with our cargo at its end, for a build that looks for one.
-fn path_with_cargo() -> Result<OsString> {
+/// The search path for a build: the programs of the environment first, our cargo last.
+fn search_path(python: &Path) -> Result<OsString> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let ours = Path::new(env!("CARGO")).parent().map(Path::to_path_buf);
-    Ok(env::join_paths(env::split_paths(&path).chain(ours))?)
+    let directory = |program: &Path| program.parent().map(Path::to_path_buf);
+    let (first, last) = (directory(python), directory(Path::new(env!("CARGO"))));
+    Ok(env::join_paths(first.into_iter().chain(env::split_paths(&path)).chain(last))?)
 }
 
 /// Runs a command to its end.
