@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     panic::{self, AssertUnwindSafe},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
@@ -145,7 +145,9 @@ pub(crate) fn run_until<T: Send + 'static>(
 /// How many threads to use: those asked for, or all cores. Never 0, which would mean threads that all of the process share: a child of
 /// `fork` does not have them, and would wait for ever.
 pub(crate) fn thread_count(asked: Option<usize>) -> usize {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    // Asked once: the system answers in a tenth of a millisecond.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
     asked.unwrap_or_else(cores).clamp(1, MOST_THREADS)
 }
 

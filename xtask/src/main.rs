@@ -1,6 +1,6 @@
 //! `cargo xtask test` sets up and runs everything the project is tested with; nobody should need another command.
 //!
-//! `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
+//! `cargo xtask python` is the part of it that tests the Python package; `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
 
 mod compare;
 
@@ -18,9 +18,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("test") => test(),
+        Some("python") => python::test(),
         Some("pictures") => pictures(),
         Some("compare") => compare::run(&arguments[1..]),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask test | pictures | compare [--seeds N] [--pairs TEXT]")),
+        _ => Err(anyhow::anyhow!(
+            "usage: cargo xtask test | python | pictures | compare [--seeds N] [--pairs TEXT]"
+        )),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
