@@ -199,6 +199,7 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _kind(value: Any) -> str:
-    return "None" if value is None else f"{type(value).__name__} ({str(value)[:40]!r})" if isinstance(
-        value, (str, bytes, bool, float, int)
-    ) else type(value).__name__
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{name} ({str(value)[:40]!r})" if isinstance(value, (str, bytes, bool, float, int)) else name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Protocol, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,20 @@ class Cloud:
         return f"<Cloud: {len(self)} points{' with ' if there else ''}{', '.join(there)}>"
 
 
-#: A path, an N×3 array, a cloud of ours or of Open3D, or any object with ``points``.
-CloudLike = Union[PathLike, npt.ArrayLike, Cloud, Any]
+class HasPoints(Protocol):
+    """As Open3D's clouds: ``points``, and if they like ``normals`` and ``colors``."""
+
+    @property
+    def points(self) -> Any:
+        """N×3, or what NumPy takes for it."""
+
+
+class HasTensors(Protocol):
+    """As Open3D's tensor clouds: ``point["positions"]``."""
+
+    @property
+    def point(self) -> Any:
+        """A mapping of names to tensors."""
 
 
 class PreparedCloud:
@@ -108,6 +120,10 @@ class PreparedCloud:
         raise InvalidType("a PreparedCloud cannot be pickled: pickle its points, and prepare them again")
 
 
+#: A path, an N×3 array, a cloud of ours or of Open3D, or any object with ``points``.
+CloudLike = Union[PathLike, npt.ArrayLike, Cloud, PreparedCloud, HasPoints, HasTensors]
+
+
 def prepared(name: str, cloud: CloudLike, threads: Optional[int] = None) -> _core.PreparedCloud:
     """Whatever stands for a cloud, made ready."""
     if isinstance(cloud, PreparedCloud):
@@ -123,7 +139,7 @@ def prepared(name: str, cloud: CloudLike, threads: Optional[int] = None) -> _cor
         raise InvalidInput(f"{name}: {error}") from None
 
 
-def as_cloud(name: str, value: CloudLike) -> Cloud:
+def as_cloud(name: str, value: Any) -> Cloud:
     """Whatever stands for a cloud, as one of ours."""
     if isinstance(value, PreparedCloud):
         raise InvalidType(f"{name} is a PreparedCloud, which only register, refine, verify and suggest_voxel take")

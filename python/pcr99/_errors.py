@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Error(Exception):
     """Anything that ``pcr99`` raises by itself."""
@@ -22,6 +24,10 @@ class FileError(Error, OSError):
         # Not the system's words, which follow from ``errno``, but ours.
         return str(self.args[0]) if self.args else ""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # These two are not among the arguments.
+        return _restored, (type(self), self.args, self.errno, self.filename)
+
 
 class FileNotFound(FileError, FileNotFoundError):
     """There is no such file or directory."""
@@ -41,6 +47,12 @@ class SystemLimit(Error, OSError):
 
 class InternalError(Error, RuntimeError):
     """A mistake in ``pcr99`` itself: please report it."""
+
+
+def _restored(kind: type[FileError], args: tuple[Any, ...], errno: Any, filename: Any) -> FileError:
+    error = kind(*args)
+    error.errno, error.filename = errno, filename
+    return error
 
 
 for _class in (

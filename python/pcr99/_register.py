@@ -78,8 +78,7 @@ def register(
     }
     start = None if initial is None else as_transform("initial", initial)
     clouds = prepared("source", source, threads), prepared("target", target, threads)
-    registration: CloudRegistration = CloudRegistration._of(_core.register(*clouds, start, options))
-    return registration
+    return CloudRegistration._of(_core.register(*clouds, start, options))
 
 
 def refine(

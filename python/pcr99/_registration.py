@@ -7,7 +7,7 @@ import html
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,21 @@ import numpy.typing as npt
 from . import _core
 from ._arrays import Floats, Indices, as_rows, frozen
 from ._errors import InvalidInput
+
+
+_R = TypeVar("_R", bound="Registration")
+
+
+class _Frozen:
+    """What is made once and does not change."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"results do not change: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"results do not change: {name} cannot be deleted")
 
 
 class Evidence(NamedTuple):
@@ -48,7 +63,7 @@ class Overlap(NamedTuple):
     target: float
 
 
-class Candidate:
+class Candidate(_Frozen):
     """One of several transforms that were found."""
 
     __slots__ = ("_fields",)
@@ -78,11 +93,6 @@ class Candidate:
         overlap = self._fields.get("overlap")
         return None if overlap is None else Overlap(**overlap)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"results do not change: {name} cannot be set")
-
-    __delattr__ = __setattr__  # type: ignore[assignment]
-
     def __eq__(self, other: object) -> bool:
         return self._fields == other._fields if isinstance(other, Candidate) else NotImplemented
 
@@ -96,7 +106,7 @@ class Candidate:
         return f"<Candidate: {self.inlier_count} inliers, log10_nfa {self.log10_nfa:.1f}>"
 
 
-class Registration:
+class Registration(_Frozen):
     """A transform from source to target, and how far it can be trusted.
 
     It is true only when it is registered, with significant evidence:
@@ -130,7 +140,7 @@ class Registration:
         object.__setattr__(self, "_verdict", verdict)
 
     @classmethod
-    def _of(cls, outcome: tuple[str, Indices, str]) -> Any:
+    def _of(cls: type[_R], outcome: tuple[str, Indices, str]) -> _R:
         document, inliers, verdict = outcome
         return cls(json.loads(document), inliers, verdict)
 
@@ -274,12 +284,6 @@ class Registration:
 
     def __hash__(self) -> int:
         return hash((self.status, str(self._document["transform"]), self._inliers.tobytes()))
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"results do not change: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"results do not change: {name} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._document, self._inliers, self._verdict)

@@ -108,7 +108,9 @@ def solve(
         confidence = None
     else:
         if pairs is None and len(source) != len(target):
-            raise InvalidInput(f"{len(source)} source points but {len(target)} target points: row i of one must match row i of the other")
+            raise InvalidInput(
+                f"{len(source)} source points but {len(target)} target points: row i of one must match row i of the other"
+            )
         confidence = as_list("weights", weights, len(source) if pairs is None else len(pairs))
     if not isinstance(method, str):
         raise InvalidType(f"method must be a name, not {type(method).__name__}")
@@ -128,9 +130,7 @@ def solve(
         "min_inlier_fraction": as_optional_number("min_inlier_fraction", min_inlier_fraction),
         "hypothesis_limit": as_optional_whole("hypothesis_limit", hypothesis_limit),
     }
-    outcome = _core.solve(source, target, pairs, confidence, options)
-    registration: Registration = Registration._of(outcome)
-    return registration
+    return Registration._of(_core.solve(source, target, pairs, confidence, options))
 
 
 def assess(
@@ -155,9 +155,7 @@ def assess(
     source, target = points_of("src", src), points_of("dst", dst)
     pairs = None if indices is None else as_indices("indices", indices)
     matrix = as_transform("transform", transform)
-    outcome = _core.assess(source, target, pairs, matrix, as_number("threshold", threshold))
-    registration: Registration = Registration._of(outcome)
-    return registration
+    return Registration._of(_core.assess(source, target, pairs, matrix, as_number("threshold", threshold)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

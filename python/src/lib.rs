@@ -1,7 +1,7 @@
 //! `pcr99._core`: what the Python package `pcr99` calls.
 //!
 //! No algorithm is here, and no default either. The package around it (`python/pcr99`) checks shapes and types, this module copies
-//! arrays, works beside the interpreter ([`work`]) and gives back the program's own documents.
+//! arrays, works beside the interpreter (`work`) and gives back the program's own documents.
 
 mod arrays;
 
@@ -10,6 +10,8 @@ mod error;
 mod files;
 
 mod register;
+
+mod simulate;
 
 mod solve;
 
@@ -58,7 +60,8 @@ mod core {
         files::{read_cloud, read_matches, read_points, write_cloud, write_matches},
         main,
         register::{PreparedCloud, register, suggest_voxel, verify},
-        solve::{assess, methods, shapes, simulate, solve},
+        simulate::{shapes, simulate},
+        solve::{assess, methods, solve},
         stages::{clean, estimate_normals, fpfh, match_features, voxel_down_sample},
     };
 

@@ -37,6 +37,8 @@ def test_frozen(solved: pcr99.Registration, registered: pcr99.CloudRegistration)
             r.other = 1
         with pytest.raises(AttributeError):
             r.candidates[0].inlier_count = 3
+        with pytest.raises(AttributeError):
+            del r.candidates[0].inlier_count
         with pytest.raises(TypeError):
             r.seconds["total"] = 0.0
         r.to_dict()["transform"][0][0] = 99.0
@@ -64,6 +66,11 @@ def test_pickled_exceptions() -> None:
     for error in (pcr99.InvalidInput("a"), pcr99.FileNotFound("b"), pcr99.FileFormatError("c"), pcr99.InternalError("d")):
         back = pickle.loads(pickle.dumps(error))
         assert type(back) is type(error) and str(back) == str(error)
+    try:
+        pcr99.read_points("none.ply")
+    except pcr99.FileNotFound as error:
+        back = pickle.loads(pickle.dumps(error))
+        assert (str(back), back.errno, back.filename) == (str(error), 2, "none.ply")
     assert issubclass(pcr99.InvalidInput, ValueError) and issubclass(pcr99.FileError, OSError)
     assert issubclass(pcr99.FileNotFound, FileNotFoundError) and issubclass(pcr99.OutOfMemory, MemoryError)
     assert issubclass(pcr99.FileFormatError, (ValueError,)) and issubclass(pcr99.InvalidType, TypeError)
