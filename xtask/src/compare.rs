@@ -9,12 +9,16 @@ mod table;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{cargo, root};
+use crate::{
+    cargo,
+    python::{call, environment, target_directory},
+    root,
+};
 
 /// Random motions of each source when `--seeds` is not given.
 const SEEDS: u32 = 5;
@@ -30,7 +34,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let target = target_directory()?;
     let work = target.join("compare");
     fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
-    let python = environment(&work)?;
+    let python = environment(&work, &root()?.join("xtask/compare/requirements.txt"))?;
     agreement(&python, &work)?;
     match std::env::var_os("PCR99_DATA") {
         Some(data) => clouds(&python, &work, &target, Path::new(&data), &options),
@@ -58,37 +62,6 @@ fn parse(arguments: &[String]) -> Result<Options> {
         }
     }
     Ok(options)
-}
-
-/// Where cargo builds to.
-fn target_directory() -> Result<PathBuf> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
-        .current_dir(root()?)
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
-    let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")?;
-    Ok(PathBuf::from(metadata["target_directory"].as_str().context("no target directory")?))
-}
-
-/// The Python of an environment with the pinned packages, which is made when it is missing or other packages are wanted.
-fn environment(work: &Path) -> Result<PathBuf> {
-    let wanted = root()?.join("xtask/compare/requirements.txt");
-    let (directory, done) = (work.join("python"), work.join("requirements.installed"));
-    let python = directory.join("bin/python");
-    let text = fs::read_to_string(&wanted)?;
-    if python.exists() && fs::read_to_string(&done).is_ok_and(|installed| installed == text) {
-        return Ok(python);
-    }
-    call(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory)).context(
-        "cannot make a Python environment: python3 and its module `venv` are needed (Debian, Ubuntu: `apt install python3-venv`)",
-    )?;
-    call(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&wanted))
-        .context("cannot install the packages to compare with: they need the network and a Python that they support")?;
-    fs::write(&done, text)?;
-    Ok(python)
 }
 
 /// Normals and descriptors against Open3D's.
@@ -153,10 +126,4 @@ fn script(python: &Path, name: &str) -> Result<Command> {
     let mut command = Command::new(python);
     command.arg(root()?.join("xtask/compare").join(name));
     Ok(command)
-}
-
-fn call(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
-    ensure!(status.success(), "{command:?} failed");
-    Ok(())
 }

@@ -1,8 +1,10 @@
 //! `cargo xtask test` sets up and runs everything the project is tested with; nobody should need another command.
 //!
-//! `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
+//! `cargo xtask python` is the part of it that tests the Python package; `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
 
 mod compare;
+
+mod python;
 
 use std::{
     path::Path,
@@ -16,9 +18,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("test") => test(),
+        Some("python") => python::test(),
         Some("pictures") => pictures(),
         Some("compare") => compare::run(&arguments[1..]),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask test | pictures | compare [--seeds N] [--pairs TEXT]")),
+        _ => Err(anyhow::anyhow!(
+            "usage: cargo xtask test | python | pictures | compare [--seeds N] [--pairs TEXT]"
+        )),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -29,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Format, lints, documentation, tests of all kinds, and the examples.
+/// Format, lints, documentation, tests of all kinds, the examples, and the Python package.
 fn test() -> Result<()> {
     let start = Instant::now();
     cargo(&["fmt", "--all", "--check"], &[])
@@ -44,6 +49,7 @@ fn test() -> Result<()> {
         let run = ["run", "--quiet", "-p", "pcr99", "--example", example];
         cargo(&run, &[]).with_context(|| format!("example `{example}`"))?;
     }
+    python::test()?;
     eprintln!("all passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -17,6 +17,8 @@ mod output;
 
 mod watch;
 
+pub use output::verdict;
+
 use std::{
     ffi::OsString,
     io::{self, Write},
@@ -37,24 +39,29 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
-impl From<Outcome> for ExitCode {
+impl From<Outcome> for u8 {
     fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
+        match outcome {
             Outcome::Done => 0,
             Outcome::NotReliable => 1,
             Outcome::Interrupted => 130,
-        })
+        }
     }
 }
 
 /// Runs the program with `args`, the first being its name.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    ExitCode::from(status(args))
+}
+
+/// As [`run`], for callers that end by other means: the exit status as a number.
+pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let args = match args::Args::try_parse_from(args) {
         Ok(args) => args,
         Err(message) => {
             // `--help` and `--version` are not errors; clap knows which is which. A closed pipe is none either.
             let _ = message.print();
-            return ExitCode::from(if message.use_stderr() { 2 } else { 0 });
+            return if message.use_stderr() { 2 } else { 0 };
         }
     };
     let usual = panic::take_hook();
@@ -68,7 +75,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Ok(outcome) => outcome.into(),
         Err(error) => {
             say(&format!("error: {}", in_one_line(&error)));
-            ExitCode::from(2)
+            2
         }
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
 }
 
 /// The verdict in plain words.
-pub(crate) fn verdict(matches: usize, found: &Registration) -> String {
+pub fn verdict(matches: usize, found: &Registration) -> String {
     let agree = found.inliers.len();
     let start = format!("{agree} of {matches} matches agree");
     match (found.status, found.evidence) {

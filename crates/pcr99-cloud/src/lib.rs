@@ -122,7 +122,7 @@ pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
     CloudFormat, Matches, OutputFile, Written, is_decoding, read_cloud, read_indices, read_matches,
-    read_matches_text, read_points, read_transform, write_cloud, write_matches,
+    read_matches_text, read_points, read_transform, similarity_of, write_cloud, write_matches,
 };
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;

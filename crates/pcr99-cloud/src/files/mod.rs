@@ -85,7 +85,7 @@ pub use output::OutputFile;
 pub use pcd::PcdError;
 pub use ply::PlyError;
 pub use text::{Hint, TextError};
-pub use transform::{TransformError, read_transform};
+pub use transform::{TransformError, read_transform, similarity_of};
 pub use zip::ZipError;
 
 /// Bytes read from a file at a time.

@@ -64,6 +64,11 @@ fn parse(text: &str) -> Result<Similarity, TransformError> {
     if numbers != matrix.len() {
         return Err(TransformError::Count { numbers });
     }
+    similarity_of(&matrix).ok_or(TransformError::NotASimilarity)
+}
+
+/// The transform of a 4×4 matrix `[sR t; 0 1]`, given row by row; `None` when it is not of that form, to a thousandth.
+pub fn similarity_of(matrix: &[f64; 16]) -> Option<Similarity> {
     let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let [x, y, z] = [row(0), row(1), row(2)];
@@ -81,11 +86,8 @@ fn parse(text: &str) -> Result<Similarity, TransformError> {
         dot(cross, z) - 1.0,
     ];
     // Not a comparison that NaN, from a scale of zero, would pass.
-    if matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < LOOSE) {
-        Ok(Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
-    } else {
-        Err(TransformError::NotASimilarity)
-    }
+    let good = matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < LOOSE);
+    good.then(|| Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
 }
 
 #[cfg(test)]

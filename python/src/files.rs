@@ -1,0 +1,88 @@
+//! Files of clouds and matches.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pcr99_cloud::{Cloud, Matches, OutputFile};
+use pyo3::{prelude::*, types::PyDict};
+
+use crate::{
+    arrays::{array, rows},
+    error::Failure,
+    work::{self, Interrupted},
+};
+
+/// The points of a cloud.
+#[pyfunction]
+pub(crate) fn read_points(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let read = move || pcr99_cloud::read_points(&path).map_err(Failure::file(&path));
+    array(py, work::run(py, read)?)
+}
+
+/// A cloud with what is known of it: `points`, `normals`, `colors`, `intensities`, `viewpoint`.
+#[pyfunction]
+pub(crate) fn read_cloud(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let read = move || pcr99_cloud::read_cloud(&path).map_err(Failure::file(&path));
+    let Cloud { points, normals, colors, intensities, viewpoint } = work::run(py, read)?;
+    let fields = PyDict::new(py);
+    fields.set_item("points", array(py, points)?)?;
+    fields.set_item("normals", normals.map(|normals| array(py, normals)).transpose()?)?;
+    fields.set_item("colors", colors.map(|colors| array(py, colors)).transpose()?)?;
+    fields.set_item("intensities", intensities.map(|list| list.into_pyarray(py)))?;
+    fields.set_item("viewpoint", viewpoint.map(|place| PyArray1::from_slice(py, &place)))?;
+    Ok(fields)
+}
+
+/// Writes a cloud, whole or not at all. Returns how many missing points were left out, and the names of what was lost.
+#[pyfunction]
+pub(crate) fn write_cloud(
+    py: Python<'_>,
+    path: PathBuf,
+    points: PyReadonlyArray2<'_, f64>,
+    normals: Option<PyReadonlyArray2<'_, f64>>,
+    colors: Option<PyReadonlyArray2<'_, u8>>,
+    intensities: Option<PyReadonlyArray1<'_, f64>>,
+    viewpoint: Option<[f64; 3]>,
+) -> PyResult<(usize, Vec<String>)> {
+    let cloud = Cloud {
+        points: rows(&points)?,
+        normals: normals.map(|normals| rows(&normals)).transpose()?,
+        colors: colors.map(|colors| rows(&colors)).transpose()?,
+        intensities: intensities.map(|list| list.as_slice().map(<[f64]>::to_vec)).transpose()?,
+        viewpoint,
+    };
+    let written = work::run_until(py, None, Interrupted::Wait, move |_| {
+        pcr99_cloud::write_cloud(&path, &cloud).map_err(Failure::file(&path))
+    })?;
+    Ok((written.dropped, written.lost.iter().map(ToString::to_string).collect()))
+}
+
+/// Matches in a file: source, target and weights.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "three arrays")]
+pub(crate) fn read_matches(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<(Bound<'_, PyArray2<f64>>, Bound<'_, PyArray2<f64>>, Option<Bound<'_, PyArray1<f64>>>)> {
+    let read = move || pcr99_cloud::read_matches(&path).map_err(Failure::file(&path));
+    let Matches { source, target, weights } = work::run(py, read)?;
+    Ok((array(py, source)?, array(py, target)?, weights.map(|weights| weights.into_pyarray(py))))
+}
+
+/// Writes matches as text, whole or not at all.
+#[pyfunction]
+pub(crate) fn write_matches(
+    py: Python<'_>,
+    path: PathBuf,
+    source: PyReadonlyArray2<'_, f64>,
+    target: PyReadonlyArray2<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+) -> PyResult<()> {
+    let weights = weights.map(|weights| weights.as_slice().map(<[f64]>::to_vec)).transpose()?;
+    let matches = Matches { source: rows(&source)?, target: rows(&target)?, weights };
+    work::run_until(py, None, Interrupted::Wait, move |_| {
+        let file = OutputFile::new(&path).map_err(Failure::file(&path))?;
+        let written = file.write(|mut out| pcr99_cloud::write_matches(&mut out, &matches));
+        written.map_err(Failure::file(&path))
+    })
+}
