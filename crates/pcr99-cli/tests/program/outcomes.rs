@@ -465,20 +465,26 @@ fn no_solution_has_nulls() {
 #[test]
 fn a_time_limit_ends_the_search_with_the_best_so_far() {
     let place = Place::new();
-    simulate(&place, "--points 2000 --outliers 1");
+    simulate(&place, "--points 4000 --outliers 1");
     for solve in [
-        "solve m.csv --scale unknown --threads 1 --time-limit 0.1",
-        "solve m.csv --scale unknown --threads 1 --threshold 0.05 --time-limit 0.1",
-        "solve m.csv --scale unknown --threshold 0.05 --time-limit 0.3 --method paper",
+        "solve m.csv --scale unknown --threads 1",
+        "solve m.csv --scale unknown --threads 1 --threshold 0.05",
+        "solve m.csv --scale unknown --threshold 0.05 --method paper",
     ] {
-        let document = place.json(1, solve);
-        check_fields(&document);
-        assert_eq!(
-            (&document["status"], &document["stopped_because"]),
-            (&json!("not_reliable"), &json!("time_limit")),
-            "{solve}"
-        );
-        check_transform(&document, &rows(&place));
+        // On a busy machine nothing may be found so soon; then a little later.
+        let found = ["0.1", "0.3", "1", "5"].into_iter().any(|limit| {
+            let document = place.json(1, &format!("{solve} --time-limit {limit}"));
+            check_fields(&document);
+            assert_eq!(document["stopped_because"], "time_limit", "{solve} {limit}");
+            let found = document["status"] == "not_reliable";
+            if found {
+                check_transform(&document, &rows(&place));
+            } else {
+                assert_eq!(document["status"], "no_solution", "{solve} {limit}");
+            }
+            found
+        });
+        assert!(found, "{solve}");
     }
 
     let solve = "solve m.csv --scale unknown --threshold 0.05 --method paper";
