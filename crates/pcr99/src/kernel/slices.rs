@@ -27,7 +27,7 @@ const LIMIT: usize = 64;
 pub(crate) const NOWHERE: u8 = 255;
 
 /// For match `i` and every `m`, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and how many more. Only for `m` from the block of
-/// 64 of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
+/// eight of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
 pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -40,7 +40,7 @@ pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: 
 
 fn slice_spans_plain(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
     let top = f32::from(slicing.count) - 1.0;
-    for (m, (first, more)) in first.iter_mut().zip(more).enumerate().skip(i / 64 * 64) {
+    for (m, (first, more)) in first.iter_mut().zip(more).enumerate().skip(i / 8 * 8) {
         let (a, b) = columns.squares(i, m);
         let middle = (half_log_ratio(a, b) - slicing.first) * slicing.per_unit;
         let tolerance = slicing.tau * inverse_root(b);
@@ -112,7 +112,7 @@ fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
 }
 
 /// Fills what is below the diagonal of a symmetric square of bytes, whose rows have `width` each, from what is above it, for the
-/// rows of which only the part from the block of 64 of the diagonal on has been written.
+/// rows of which only the part from the block of eight of the diagonal on has been written.
 pub(crate) fn mirror_bytes(bytes: &mut [u8], width: usize) {
     mirror_bytes_by(bytes, width, transpose_bytes);
 }
@@ -121,8 +121,8 @@ pub(crate) fn mirror_bytes(bytes: &mut [u8], width: usize) {
 fn mirror_bytes_by(bytes: &mut [u8], width: usize, transpose: impl Fn(&mut [u64; 8])) {
     let rows = bytes.len() / width;
     for block in (0..rows).step_by(64) {
-        for c in (block + 64..rows).step_by(8) {
-            for r in (block..block + 64).step_by(8) {
+        for c in (block + 8..rows).step_by(8) {
+            for r in (block..c.min(block + 64)).step_by(8) {
                 // Eight rows of eight bytes, turned over. These are not the last rows, so all of them are there.
                 let mut square: [u64; 8] = std::array::from_fn(|k| {
                     let at = (r + k) * width + c;
@@ -208,9 +208,10 @@ mod avx2 {
         let (a, b) = (Side::new(&columns.a, i), Side::new(&columns.b, i));
         let (first, more) = (first.as_chunks_mut::<64>().0, more.as_chunks_mut::<64>().0);
         let out = first[i / 64..].iter_mut().zip(&mut more[i / 64..]);
+        let mut before = i % 64 / 8;
         for (((first, more), a_word), b_word) in out.zip(a.words()).zip(b.words()) {
             let parts = first.as_chunks_mut::<8>().0.iter_mut().zip(more.as_chunks_mut::<8>().0);
-            for (part, (first, more)) in parts.enumerate() {
+            for (part, (first, more)) in parts.enumerate().skip(std::mem::take(&mut before)) {
                 let (a, b) = (a.squares(a_word, part), b.squares(b_word, part));
                 let shifted = _mm256_sub_ps(half_log_ratio(a, b), _mm256_set1_ps(slicing.first));
                 let per_unit = _mm256_set1_ps(slicing.per_unit);
@@ -348,7 +349,7 @@ mod tests {
                 for (slice, row) in rows.iter().enumerate() {
                     let edge = -1.0 + slice as f64 / 20.0;
                     prop_assert_eq!(degrees[slice], row.iter().map(|word| word.count_ones()).sum::<u32>());
-                    for m in i / 64 * 64..width {
+                    for m in i / 8 * 8..width {
                         let bit = row[m / 64] >> (m % 64) & 1 == 1;
                         if m >= n || m == i {
                             prop_assert!(!bit);
