@@ -15,6 +15,8 @@ mod input;
 
 mod output;
 
+mod page;
+
 mod watch;
 
 use std::{
@@ -49,8 +51,10 @@ impl From<Outcome> for ExitCode {
 
 /// Runs the program with `args`, the first being its name.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let command_line = page::command_line(&args);
     let args = match args::Args::try_parse_from(args) {
-        Ok(args) => args,
+        Ok(args) => args::Args { command_line, ..args },
         Err(message) => {
             // `--help` and `--version` are not errors; clap knows which is which. A closed pipe is none either.
             let _ = message.print();

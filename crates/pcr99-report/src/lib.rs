@@ -14,7 +14,7 @@ pub mod evidence_limit;
 /// Drawings, the same for a file and for the page.
 mod figures;
 
-/// The interactive page.
+/// What all pages share, and the page of a benchmark.
 mod page;
 
 /// Colours and fills that can be told apart.
@@ -22,6 +22,9 @@ mod palette;
 
 /// The numbers of the paper.
 pub mod published;
+
+/// The page of a registration.
+mod registration;
 
 mod report;
 
@@ -35,5 +38,6 @@ pub mod summary;
 pub mod tables;
 
 pub use error::Error;
+pub use registration::{RegistrationPage, RegistrationView};
 pub use report::Report;
 pub use summary::{Cell, Summary};

@@ -8,12 +8,14 @@ use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
     read_cloud, register_until, write_cloud,
 };
+use pcr99_report::RegistrationView;
 
 use crate::{
     Outcome,
     args::{Args, Format, RefineOption, Register},
     input,
     output::{self, Sink},
+    page::{self, PageFile},
     say,
     watch::Watch,
 };
@@ -26,6 +28,8 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
         let same = Sink::File(OutputFile::new(path)?).is_same_file(&sink);
         ensure!(!same, "--output and --write-aligned name the same file: give each its own");
     }
+    let aligned = Sink::new(options.write_aligned.as_deref())?;
+    let page = PageFile::new(options.page.as_deref(), &[("--output", &sink), ("--write-aligned", &aligned)])?;
     let params = params(options)?;
     let (source_cloud, target_cloud) = (read(&options.source)?, read(&options.target)?);
     let watch = Watch::start(options.time_limit, args.quiet);
@@ -49,6 +53,10 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
+    let view = page.as_ref().map(|_| {
+        RegistrationView::of_clouds(&found, &source_cloud.points, &target_cloud.points)
+            .with_names(&page::name(&options.source), &page::name(&options.target))
+    });
     if let (Some(path), Some(pose)) = (&options.write_aligned, &found.target_from_source) {
         if found.is_registered() || options.force {
             write_cloud(path, &source_cloud.moved(pose))?;
@@ -57,6 +65,9 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
                 "note: the aligned cloud is not written, because the pose is not reliable (--force writes it)",
             );
         }
+    }
+    if let (Some(page), Some(view)) = (page, view) {
+        page.write(args, [view])?;
     }
     sink.write(|out| out.write_all(document.as_bytes()))?;
     Ok(match (found.stopped, found.is_registered()) {

@@ -6,6 +6,8 @@ pub(crate) mod boxes;
 /// A panel with axes, on a drawing.
 mod panel;
 
+pub(crate) use panel::power_of_ten;
+
 /// Success and time against the number of matches, and against the outlier ratio.
 pub(crate) mod lines;
 

@@ -18,13 +18,6 @@ use crate::{
     statistics::Spread,
 };
 
-/// The drawing library, as part of the page; without the one for formulas, of which there are none.
-pub(super) fn library() -> String {
-    let scripts = Plot::offline_js_sources();
-    let first = scripts.rfind("<script").unwrap_or(scripts.len());
-    scripts[..first].trim_end().to_owned()
-}
-
 /// Box plots whose five numbers are known, which the types of the crate cannot say.
 #[derive(Debug, Clone, Serialize)]
 struct Boxes {
