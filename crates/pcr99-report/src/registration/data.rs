@@ -120,7 +120,8 @@ pub(crate) fn document(view: &RegistrationView, frame: &Frame) -> String {
         json!({ "first": bins.first, "width": bins.width, "threshold": view.threshold.map(libm::log10),
                 "label": view.threshold.map(shown), "places": places, "labels": labels })
     });
-    let parts: [(&str, String); 9] = [
+    let parts: [(&str, String); 10] = [
+        ("are_matches", view.are_matches.to_string()),
         ("source", relative(0)),
         ("target", relative(1)),
         ("from", line_end(0)),

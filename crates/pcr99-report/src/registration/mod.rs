@@ -143,7 +143,11 @@ fn section(place: usize, view: &RegistrationView) -> String {
     text += "</dl>\n";
     text += &controls(place, view);
     let after = if view.is_registered() { "After" } else { "After the best guess" };
-    let mut panels = vec![("before", "Before", "source and target as given")];
+    let mut panels = vec![(
+        "before",
+        "Before",
+        if view.are_matches { "the matches as given" } else { "source and target as given" },
+    )];
     if !view.poses.is_empty() {
         panels.push(("after", after, "the source moved onto the target"));
     }
@@ -189,6 +193,11 @@ fn controls(place: usize, view: &RegistrationView) -> String {
             "<label><input type=\"checkbox\" name=\"{layer}\" checked><span class=\"swatch {layer}\" aria-hidden=\"true\"></span>{name}</label>"
         );
     }
+    let _ = writeln!(
+        text,
+        "<label><input type=\"checkbox\" name=\"aside\"{}>side by side</label>",
+        if view.are_matches { " checked" } else { "" }
+    );
     text += "</fieldset>\n";
     if view.poses.len() > 1 {
         text += "<fieldset class=\"poses\"><legend>Candidate</legend>\n";
@@ -238,6 +247,9 @@ fn caption(view: &RegistrationView, frame: &Frame) -> String {
     }
     if let Some(apart) = frame.apart {
         parts.push(format!("Before, the clouds are {} apart, and drawn nearer.", shown(apart)));
+    }
+    if view.are_matches {
+        parts.push("Side by side, the source is drawn beside the target and not where it is.".to_owned());
     }
     parts.push("Both views turn together: drag, or use the arrow keys; the wheel zooms.".to_owned());
     parts.join(" ")
@@ -337,8 +349,9 @@ fn timings(view: &RegistrationView) -> String {
     }
     let _ = writeln!(
         text,
-        "</tbody>\n<tfoot><tr><th scope=\"row\">total</th><td class=\"number\">{}</td><td></td></tr></tfoot>\n</table>\n</section>",
-        duration(seconds.total)
+        "</tbody>\n<tfoot><tr><th scope=\"row\">total</th><td class=\"number\">{}</td><td></td></tr></tfoot>\n</table>\n<p class=\"caption\">{}</p>\n</section>",
+        duration(seconds.total),
+        escaped_html(&view.search)
     );
     text
 }

@@ -1,6 +1,7 @@
 // Draws before and after, keeps their cameras together, and shows the chosen candidate.
 (function () {
   "use strict";
+  const family = getComputedStyle(document.body).fontFamily;
   const config = { responsive: true, displaylogo: false, displayModeBar: false };
 
   class View {
@@ -13,6 +14,7 @@
       this.bars = section.querySelector(".histogram");
       this.scenes = [this.before, this.after].filter(Boolean);
       this.home = this.firstCamera();
+      this.sideways = this.aside();
       this.camera = this.home;
       this.listen();
       this.draw().then(() => {
@@ -62,6 +64,22 @@
       return out;
     }
 
+    // How far the source has to be moved to stand beside the target, as seen from the first camera.
+    aside() {
+      const { eye, up } = this.home;
+      const right = cross(up, eye);
+      const unit = scaled(right, 1 / Math.sqrt(dot(right, right)));
+      const middle = (points, axis) => median(column(points, axis));
+      const source = this.moved(this.data.source, null);
+      const middles = ["x", "y", "z"].map((_, axis) => middle(this.data.target, axis) - middle(source, axis));
+      const reach = (points) => {
+        const places = column(points, 0).map((x, k) => x * unit.x + points[3 * k + 1] * unit.y + points[3 * k + 2] * unit.z).sort();
+        return places.length ? 0.5 * (places[Math.floor(0.99 * places.length)] - places[Math.floor(0.01 * places.length)]) : 0;
+      };
+      const apart = 1.15 * (reach(source) + reach(this.data.target));
+      return middles.map((shift, axis) => shift - apart * unit["xyz"[axis]]);
+    }
+
     isOn(layer) {
       const box = this.section.querySelector(`.layers input[name=${layer}]`);
       return box ? box.checked : false;
@@ -76,23 +94,31 @@
       });
       const axis = spread.indexOf(Math.min(...spread));
       const up = axis === 2 ? [0, 1, 0] : [0, 0, 1];
-      const eye = up.map((u, k) => (k === axis ? 1.55 : u ? 0.65 : 0.75));
+      const eye = up.map((u, k) => (k === axis ? 1.65 : u ? 0.6 : 0.8));
       const of = ([x, y, z]) => ({ x, y, z });
-      return { eye: of(eye), up: of(up), center: of([0, 0, 0]) };
+      return { eye: of(eye), up: of(up), center: of(up.map((u) => -0.08 * u)) };
     }
 
     traces(pose) {
       const { data } = this;
       const chosen = this.data.poses[this.pose];
-      const source = this.moved(data.source, pose);
-      const cloud = (layer, points, size) => ({
-        type: "scatter3d", mode: "markers", name: layer, visible: this.isOn(layer),
+      const shifted = (points) => {
+        const moved = this.moved(points, pose);
+        if (!pose && this.isOn("aside")) for (let i = 0; i < moved.length; i++) moved[i] += this.sideways[i % 3];
+        return moved;
+      };
+      const source = shifted(data.source);
+      // Targets of wrong matches are a fog, in which the rest must be seen.
+      const fogs = pose ? [0.08, 0.6, 1200] : [0.3, 1, 4000];
+      const fog = data.are_matches ? Math.max(fogs[0], Math.min(fogs[1], fogs[2] / data.target.length)) : 1;
+      const cloud = (layer, points, size, opacity) => ({
+        type: "scatter3d", mode: "markers", name: layer, visible: this.isOn(layer), opacity,
         x: column(points, 0), y: column(points, 1), z: column(points, 2),
         marker: { size, color: pcr99.color(layer), line: { width: 0 } },
         hovertemplate: `${layer}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
       });
       const size = (points) => (points.length > 30000 ? 1.4 : points.length > 9000 ? 2 : 2.6);
-      const from = this.moved(data.from, pose);
+      const from = shifted(data.from);
       const right = new Set(chosen ? chosen.inliers : []);
       const lines = (layer, wanted, width) => {
         const [x, y, z, text] = [[], [], [], []];
@@ -105,12 +131,13 @@
           x.push(null); y.push(null); z.push(null); text.push("");
         });
         return {
-          type: "scatter3d", mode: "lines", name: layer, visible: this.isOn(layer), x, y, z, text, hoverinfo: "text",
-          line: { width, color: pcr99.color(layer) }, opacity: wanted ? 1 : 0.35,
+          type: "scatter3d", mode: wanted && pose ? "lines+markers" : "lines", name: layer, visible: this.isOn(layer), x, y, z, text, hoverinfo: "text",
+          line: { width, color: pcr99.color(layer) }, opacity: wanted ? 1 : pose ? 0.2 : 0.35,
+          marker: { size: data.source.length > 9000 ? 2.5 : 4, color: pcr99.color(layer), line: { width: 0 } },
         };
       };
       return [
-        cloud("source", source, size(source)), cloud("target", data.target, size(data.target)),
+        cloud("source", source, size(source), 1), cloud("target", data.target, size(data.target), fog),
         lines("outliers", false, 1), lines("inliers", true, 5),
       ];
     }
@@ -139,10 +166,10 @@
         color: pcr99.color("soft"), gridcolor: pcr99.color("line"), zeroline: false, showspikes: false,
         showbackground: false, linecolor: pcr99.color("line"), exponentformat: "power",
       });
-      const grow = Math.min(1 / size, 1.6);
+      const grow = Math.min(1 / size, 1.25);
       return {
         margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", uirevision: "same",
-        font: { color: pcr99.color("ink"), family: "inherit" },
+        font: { color: pcr99.color("ink"), family },
         hoverlabel: { bgcolor: pcr99.color("raised"), font: { color: pcr99.color("ink") } },
         scene: {
           xaxis: axis(0), yaxis: axis(1), zaxis: axis(2), camera: this.camera, aspectmode: "manual",
@@ -186,7 +213,7 @@
       const axis = { color: pcr99.color("soft"), gridcolor: pcr99.color("line"), zeroline: false, fixedrange: true };
       const layout = {
         margin: { l: 52, r: 10, t: 24, b: 44 }, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-        font: { color: pcr99.color("ink"), family: "inherit", size: 12 }, bargap: 0,
+        font: { color: pcr99.color("ink"), family, size: 12 }, bargap: 0,
         xaxis: { ...axis, title: { text: "residual, target units" }, tickvals: bins.places, ticktext: bins.labels, showgrid: false },
         yaxis: {
           ...axis, title: { text: log ? "matches (log)" : "matches" }, type: log ? "log" : "linear", dtick: log ? 1 : undefined,
@@ -242,6 +269,7 @@
   }
 
   const column = (points, axis) => Float32Array.from({ length: points.length / 3 }, (_, k) => points[3 * k + axis]);
+  const median = (values) => (values.length ? values.sort()[values.length >> 1] : 0);
   const same = (a, b) => ["eye", "up", "center"].every((part) => ["x", "y", "z"].every((axis) => a?.[part]?.[axis] === b?.[part]?.[axis]));
   const dot = (a, b) => a.x * b.x + a.y * b.y + a.z * b.z;
   const cross = (a, b) => ({ x: a.y * b.z - a.z * b.y, y: a.z * b.x - a.x * b.z, z: a.x * b.y - a.y * b.x });

@@ -1,6 +1,6 @@
 //! What is shown of one registration: clouds and matches thinned, candidates, histogram, facts.
 
-use pcr99::{Registration, Seconds, Similarity, Status};
+use pcr99::{Registration, Seconds, Similarity, Status, StopReason};
 use pcr99_cloud::CloudRegistration;
 
 use super::{
@@ -13,7 +13,9 @@ use super::{
 use crate::{figures::power_of_ten, tables::grouped};
 
 /// Points of each cloud that are drawn.
-pub(crate) const MOST_POINTS: usize = 30_000;
+const MOST_POINTS: usize = 30_000;
+/// Points that are drawn of those that are matched: they are no surface, and hide each other.
+const MOST_MATCHED: usize = 10_000;
 /// Lines of right matches that are drawn, of each candidate.
 pub(crate) const MOST_INLIERS: usize = 1000;
 /// Lines of wrong matches that are drawn.
@@ -39,6 +41,10 @@ pub struct RegistrationView {
     /// In target units.
     pub(crate) threshold: Option<f64>,
     pub(crate) seconds: Seconds,
+    /// How the search was made and ended, in words.
+    pub(crate) search: String,
+    /// Whether the points are those of matches, and not of clouds: their places before registration say little.
+    pub(crate) are_matches: bool,
 }
 
 /// Some of the points of a cloud.
@@ -80,15 +86,15 @@ pub(crate) struct Pose {
 }
 
 impl CloudPart {
-    fn of(points: &[[f64; 3]]) -> Self {
+    fn of(points: &[[f64; 3]], most: usize) -> Self {
         let finite = |&&p: &&[f64; 3]| p.iter().all(|x| x.is_finite());
         let total = points.iter().filter(finite).count();
         if total == points.len() {
-            let points = thinned(total, MOST_POINTS).into_iter().map(|i| points[i]).collect();
+            let points = thinned(total, most).into_iter().map(|i| points[i]).collect();
             return Self { total, points };
         }
         let usable: Vec<usize> = (0..points.len()).filter(|&i| finite(&&points[i])).collect();
-        let points = thinned(total, MOST_POINTS).into_iter().map(|k| points[usable[k]]).collect();
+        let points = thinned(total, most).into_iter().map(|k| points[usable[k]]).collect();
         Self { total, points }
     }
 }
@@ -135,19 +141,19 @@ impl RegistrationView {
         facts.push(("threshold, target units".to_owned(), shown(found.threshold)));
         facts.extend(found.inlier_rmse.map(|rmse| ("residual (rms), target units".to_owned(), shown(rmse))));
         facts.push(("time".to_owned(), duration(found.seconds.total)));
-        facts.push(("method".to_owned(), method.to_owned()));
-        facts.push(("search ended".to_owned(), found.stopped_because.as_str().replace('_', " ")));
         let mut view = Self {
             title: None,
             names: ["source", "target"].map(str::to_owned),
             verdict: Verdict::on_matches(source.len(), found),
             facts,
-            clouds: [CloudPart::of(source), CloudPart::of(target)],
+            clouds: [source, target].map(|points| CloudPart::of(points, MOST_MATCHED)),
             lines: Lines::default(),
             poses: Vec::new(),
             bins: None,
             threshold: Some(found.threshold),
             seconds: found.seconds.clone(),
+            search: format!("Method: {method}. The search ended: {}.", ended(found.stopped_because)),
+            are_matches: true,
         };
         let found_poses: Vec<Found> = answer.into_iter().chain(others).take(MOST_CANDIDATES).collect();
         view.take(&found_poses, source.len(), &|i| [source[i], target[i]], &found.inliers);
@@ -190,12 +196,16 @@ impl RegistrationView {
             names: ["source", "target"].map(str::to_owned),
             verdict: Verdict::on_clouds(found),
             facts,
-            clouds: [CloudPart::of(source), CloudPart::of(target)],
+            clouds: [source, target].map(|points| CloudPart::of(points, MOST_POINTS)),
             lines: Lines::default(),
             poses: Vec::new(),
             bins: None,
             threshold: matches.map(|m| m.threshold),
             seconds: found.seconds.clone(),
+            search: matches.map_or(String::new(), |m| {
+                format!("The search among the matches ended: {}.", ended(m.stopped_because))
+            }),
+            are_matches: false,
         };
         let found_poses: Vec<Found> = answer.into_iter().chain(others).take(MOST_CANDIDATES).collect();
         let points = matches.map_or(&[][..], |m| &m.points);
@@ -226,7 +236,11 @@ impl RegistrationView {
     /// With the whole clouds, where the matches are between some of their points only.
     #[must_use]
     pub fn with_clouds(self, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
-        Self { clouds: [CloudPart::of(source), CloudPart::of(target)], ..self }
+        Self {
+            are_matches: false,
+            clouds: [source, target].map(|points| CloudPart::of(points, MOST_POINTS)),
+            ..self
+        }
     }
 
     /// Lines, poses and histogram from all matches.
@@ -285,6 +299,18 @@ impl RegistrationView {
     }
 }
 
+/// Why a search ended, in words.
+fn ended(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::EnoughInliers => "enough matches agreed",
+        StopReason::Confident => "a better answer would have been found by then",
+        StopReason::Exhausted => "nothing was left to try",
+        StopReason::HypothesisLimit => "the limit on hypotheses was reached",
+        StopReason::TimeLimit => "the time was up",
+        StopReason::Interrupted => "interrupted",
+    }
+}
+
 /// A number of false alarms: plain where it is not small.
 pub(crate) fn false_alarms(log10_nfa: f64) -> String {
     if (-3.0..4.0).contains(&log10_nfa) {
@@ -295,6 +321,6 @@ pub(crate) fn false_alarms(log10_nfa: f64) -> String {
             format!("{nfa:.0}")
         };
     }
-    let power = log10_nfa.floor();
+    let power = log10_nfa.ceil();
     if power.abs() < 1e9 { power_of_ten(power as i32) } else { "0".to_owned() }
 }
