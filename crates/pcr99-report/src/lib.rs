@@ -6,6 +6,9 @@
 //!
 //! The same records give the same bytes. Times are CPU times, where the records have them.
 
+/// The page of many registrations.
+mod batch_page;
+
 mod error;
 
 /// How many right matches can be told from chance.
@@ -37,6 +40,7 @@ pub mod summary;
 /// Tables as Markdown, CSV and HTML.
 pub mod tables;
 
+pub use batch_page::{BatchOutcome, BatchPage, BatchRow};
 pub use error::Error;
 pub use registration::{RegistrationPage, RegistrationView};
 pub use report::Report;
