@@ -17,6 +17,8 @@ mod output;
 
 mod page;
 
+mod terminal;
+
 mod watch;
 
 use std::{

@@ -37,6 +37,14 @@ impl PageFile {
     }
 }
 
+/// The next thing to try.
+pub(crate) fn next_command(args: &Args, page: Option<&Path>) -> String {
+    match page {
+        Some(page) => format!("  Open `{}` in a browser to see it in 3-D.", page.display()),
+        None => format!("  See it in 3-D:  {} --page view.html", args.command_line),
+    }
+}
+
 /// The file's own name, without its directories.
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

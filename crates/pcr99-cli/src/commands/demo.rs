@@ -12,8 +12,9 @@ use crate::{
     args::{Args, Demo},
     input,
     output::{Sink, milliseconds, searched, shown, verdict},
-    page::PageFile,
+    page::{self, PageFile},
     say,
+    terminal::{Matches, Scene, Terminal, picture},
     watch::Watch,
 };
 
@@ -24,6 +25,7 @@ const THRESHOLD: f64 = 5.0 * NOISE;
 pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
     let quiet = args.quiet;
     let page = PageFile::new(options.page.as_deref(), &[])?;
+    let terminal = Terminal::here().filter(|_| !quiet);
     let mut views = Vec::new();
     let recipe = input::recipe(options.shape.as_deref())?
         .with_points(options.points)?
@@ -45,6 +47,18 @@ pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
         let found = solver.solve_until(&pairs, scale, &params, &|| watch.check())?;
         drop(watch);
         sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
+        if let (Some(terminal), Some(model)) = (terminal, &found.target_from_source) {
+            let scene = Scene {
+                source: &problem.source,
+                target: &problem.target,
+                model,
+                matches: Matches::Apart(&problem.source, &problem.target),
+                inliers: &found.inliers,
+                threshold: Some(found.threshold),
+                are_matches: true,
+            };
+            say(&picture(terminal, &scene));
+        }
         if page.is_some() {
             views.push(view(title, &problem, &found));
         }
@@ -62,6 +76,9 @@ pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
     }
     if worst == Outcome::Interrupted {
         return Ok(worst);
+    }
+    if terminal.is_some() {
+        say(&page::next_command(args, options.page.as_deref()));
     }
     if !quiet {
         say("Try it on your own matches:  pcr99 solve matches.csv --scale unknown");

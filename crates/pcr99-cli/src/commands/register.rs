@@ -17,6 +17,7 @@ use crate::{
     output::{self, Sink},
     page::{self, PageFile},
     say,
+    terminal::{Matches, Scene, Terminal, picture},
     watch::Watch,
 };
 
@@ -53,6 +54,9 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
+    let is_summary = !options.json && options.format == Format::Summary && options.output.is_none();
+    let terminal = Terminal::here().filter(|_| is_summary && !args.quiet);
+    let shown = terminal.and_then(|terminal| shown(terminal, &found, &source_cloud, &target_cloud));
     let view = page.as_ref().map(|_| {
         RegistrationView::of_clouds(&found, &source_cloud.points, &target_cloud.points)
             .with_names(&page::name(&options.source), &page::name(&options.target))
@@ -70,11 +74,30 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
         page.write(args, [view])?;
     }
     sink.write(|out| out.write_all(document.as_bytes()))?;
+    if terminal.is_some() {
+        shown.iter().for_each(|picture| say(picture));
+        say(&page::next_command(args, options.page.as_deref()));
+    }
     Ok(match (found.stopped, found.is_registered()) {
         (Some(StopRequest::Interrupted), _) => Outcome::Interrupted,
         (_, true) => Outcome::Done,
         (_, false) => Outcome::NotReliable,
     })
+}
+
+/// A small picture below the summary.
+fn shown(terminal: Terminal, found: &CloudRegistration, source: &Cloud, target: &Cloud) -> Option<String> {
+    let matches = found.matches.as_ref();
+    let scene = Scene {
+        source: &source.points,
+        target: &target.points,
+        model: found.target_from_source.as_ref()?,
+        matches: Matches::Together(matches.map_or(&[], |m| &m.points)),
+        inliers: matches.map_or(&[], |m| &m.inliers),
+        threshold: matches.map(|m| m.threshold),
+        are_matches: false,
+    };
+    Some(picture(terminal, &scene))
 }
 
 fn warning(found: &CloudRegistration) -> String {

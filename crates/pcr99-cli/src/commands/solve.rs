@@ -12,6 +12,7 @@ use crate::{
     output::{self, Sink},
     page::{self, PageFile},
     say,
+    terminal::{Matches, Scene, Terminal, picture},
     watch::Watch,
 };
 
@@ -65,7 +66,29 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
         page.write(args, [view(options, method, &given, &found)])?;
     }
     sink.write(|out| out.write_all(document.as_bytes()))?;
+    let is_summary = !options.json && options.format == Format::Summary && options.output.is_none();
+    if let Some(terminal) = Terminal::here().filter(|_| is_summary && !args.quiet) {
+        show(terminal, &given, &found);
+        say(&page::next_command(args, options.page.as_deref()));
+    }
     Ok(super::outcome(&found))
+}
+
+/// A small picture below the summary.
+fn show(terminal: Terminal, given: &Given, found: &Registration) {
+    let Some(model) = &found.target_from_source else { return };
+    let (source, target) =
+        given.clouds.as_ref().map_or((&given.source, &given.target), |[source, target]| (source, target));
+    let scene = Scene {
+        source,
+        target,
+        model,
+        matches: Matches::Apart(&given.source, &given.target),
+        inliers: &found.inliers,
+        threshold: Some(found.threshold),
+        are_matches: given.clouds.is_none(),
+    };
+    say(&picture(terminal, &scene));
 }
 
 /// What the page shows.
