@@ -6,6 +6,8 @@ use pcr99_lab::monte_carlo::Session;
 
 use super::{Page, plots};
 use crate::{
+    figures::boxes::FILL,
+    palette::{Style, style_of},
     report::{Drawing, Report},
     tables::{escaped_html, grouped, percent, ratios},
 };
@@ -15,39 +17,74 @@ const SCRIPT: &str = include_str!("bench.js");
 /// The whole document.
 pub(crate) fn html(report: &Report) -> String {
     let mut body = String::new();
-    let _ = writeln!(body, "<h1>pcr99 bench</h1>\n{}", about(report));
+    let _ = writeln!(body, "<h1><b>Benchmark</b></h1>\n{}", about(report));
+    let mut by_mode = true;
     for figure in &report.figures {
-        let plots = match &figure.drawing {
-            Drawing::Boxes(drawing) => vec![plots::boxes(figure.name, drawing)],
-            Drawing::Lines(drawing) => plots::lines(figure.name, drawing),
+        let (plots, names, tables) = match &figure.drawing {
+            Drawing::Boxes(drawing) => {
+                let names = drawing.contenders.iter().map(|&c| (c.title(), style_of(c))).collect();
+                let tables = report.tables().iter().map(|table| table.of_mode_to_html(drawing.scale));
+                (plots::boxes(figure.name, drawing), names, tables.collect())
+            }
+            Drawing::Lines(drawing) => {
+                by_mode = false;
+                (plots::lines(figure.name, drawing).concat(), drawing.legend(), String::new())
+            }
         };
+        let class = if tables.is_empty() { "plots" } else { "plots beside" };
+        let tables =
+            if tables.is_empty() { tables } else { format!("<div class=\"tables\">\n{tables}</div>\n") };
         let _ = writeln!(
             body,
-            "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"plots\">\n{}</div>\n<p class=\"caption\">{}</p>\n</section>",
+            "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n{}<div class=\"{class}\">\n{plots}{tables}</div>\n\
+             <p class=\"caption\">{}</p>\n</section>",
             figure.name,
             escaped_html(figure.drawing.title()),
-            plots.concat(),
+            switches(&names),
             escaped_html(caption(&figure.drawing)),
         );
     }
-    for table in report.tables() {
-        body += &table.to_html();
+    if !by_mode || report.figures.is_empty() {
+        for table in report.tables() {
+            body += &table.to_html();
+        }
     }
+    let body = body + &super::footer(None, &program(report));
     Page { title: "pcr99 bench", body: &body, script: SCRIPT, with_plots: true }.to_html()
+}
+
+/// A switch for everything that has a name in a figure.
+fn switches(names: &[(&str, Style)]) -> String {
+    let mut text = "<div class=\"controls\">\n<fieldset class=\"layers\"><legend>Show</legend>\n".to_owned();
+    for (name, style) in names {
+        let (fill, line) = (style.css(if style.filled { FILL } else { 0.0 }), style.css(1.0));
+        let name = escaped_html(name);
+        let _ = writeln!(
+            text,
+            "<label><input type=\"checkbox\" name=\"{name}\" checked><span class=\"box\" aria-hidden=\"true\" \
+             style=\"background:{fill};border-color:{line}\"></span>{name}</label>"
+        );
+    }
+    text + "</fieldset>\n<span class=\"every\"><button type=\"button\" data-every=\"true\">All</button> \
+            <button type=\"button\" data-every=\"\">None</button></span>\n</div>\n"
 }
 
 fn caption(drawing: &Drawing) -> &'static str {
     match drawing {
         Drawing::Boxes(_) => {
             "Against the share of wrong matches, logarithmic. Box: quartiles and median; whiskers: 5 % and 95 %; dot: the worst run. Runs \
-             without a transform have no error: Table I counts them. A click on a name hides or shows a method, a double click \
-             shows it alone."
+             without a transform have no error: Table I counts them."
         }
         Drawing::Lines(_) => {
             "Solved is registered with a rotation error of at most 10°. Dashed: the limit that the evidence predicts; beyond it, right \
-             matches cannot be told from chance. A click on a name hides or shows a line, a double click shows it alone."
+             matches cannot be told from chance."
         }
     }
+}
+
+/// Name and version of what made the records last.
+fn program(report: &Report) -> String {
+    report.header.sessions.last().map_or("pcr99".to_owned(), |session| session.program.clone())
 }
 
 /// What was done, where, and with what.
@@ -75,7 +112,7 @@ fn about(report: &Report) -> String {
         ("seed", configuration.seed.to_string()),
     ];
     let sessions = report.header.sessions.iter().map(|session| ("made with", made_with(session)));
-    text += "<dl>\n";
+    text += "<dl class=\"about\">\n";
     for (name, value) in rows.into_iter().chain(sessions) {
         let _ = writeln!(text, "<div><dt>{}</dt><dd>{}</dd></div>", escaped_html(name), escaped_html(&value));
     }
