@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
 
+mod browser;
+
 mod compare;
 
 use std::{
@@ -38,6 +40,7 @@ fn test() -> Result<()> {
         .context("lints (clippy comes with `rustup component add clippy`)")?;
     cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-Dwarnings")])
         .context("documentation")?;
+    browser::set_up()?;
     cargo(&["test", "--workspace", "--all-features"], &[]).context("tests")?;
     cargo(&["test", "-p", "pcr99-lab"], &[]).context("tests without the Bunny, as published")?;
     for example in ["solve", "stop_early"] {

@@ -76,10 +76,11 @@ pub struct BatchPage {
 
 /// One way in which pairs ended, and how many did.
 #[derive(Debug, PartialEq)]
-struct Group<'a> {
+struct Group {
     /// `None` when they could not be run.
     status: Option<Status>,
-    reason: &'a str,
+    /// Without its numbers, which differ from pair to pair.
+    reason: String,
     count: usize,
 }
 
@@ -150,17 +151,19 @@ impl BatchPage {
     }
 
     /// How the pairs ended: by status, then the most frequent reason first.
-    fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups: Vec<Group<'_>> = Vec::new();
+    fn groups(&self) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
         for row in &self.rows {
             let (status, reason) = row.group();
+            let reason = without_numbers(reason);
             match groups.iter_mut().find(|group| group.status == status && group.reason == reason) {
                 Some(group) => group.count += 1,
                 None => groups.push(Group { status, reason, count: 1 }),
             }
         }
-        groups
-            .sort_by(|a, b| (order(a.status), b.count, a.reason).cmp(&(order(b.status), a.count, b.reason)));
+        groups.sort_by(|a, b| {
+            (order(a.status), b.count, &a.reason).cmp(&(order(b.status), a.count, &b.reason))
+        });
         groups
     }
 
@@ -175,7 +178,7 @@ impl BatchPage {
                 "<tr class=\"{class}\"><td class=\"word\">{}</td><td class=\"reason\">{}</td><td class=\"number\">{}</td>\
                  <td class=\"bar\"><span style=\"width:{:.1}%\"></span></td></tr>",
                 word(status),
-                escaped_html(reason),
+                escaped_html(&reason),
                 grouped(count),
                 100.0 * count as f64 / self.rows.len() as f64
             );
@@ -211,6 +214,21 @@ impl BatchPage {
         }
         text + "</tbody>\n</table></div>\n</section>\n"
     }
+}
+
+/// The same words for the same reason: `only 3 % overlaps` and `only 11 % overlaps` are one.
+fn without_numbers(reason: &str) -> String {
+    let mut text = String::new();
+    let mut rest = reason.chars().peekable();
+    while let Some(sign) = rest.next() {
+        if sign.is_ascii_digit() {
+            text.push('…');
+            while rest.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
+        } else {
+            text.push(sign);
+        }
+    }
+    text
 }
 
 fn line(row: &BatchRow) -> String {
@@ -285,16 +303,22 @@ mod tests {
             vec![
                 row("a", ran(Status::NotReliable, "little overlap")),
                 row("<script>alert(1)</script>", ran(Status::Registered, "consistent")),
-                row("c", ran(Status::NotReliable, "ambiguous")),
+                row("c", ran(Status::NotReliable, "another fits 93.5 % as well")),
                 row("javascript:x", BatchOutcome::Failed("cannot read `<b>`".to_owned())),
-                row("e", ran(Status::NotReliable, "ambiguous")),
+                row("e", ran(Status::NotReliable, "another fits 88 % as well")),
             ],
         );
+        let groups = page.groups();
         let groups: Vec<(&str, usize)> =
-            page.groups().iter().map(|group| (group.reason, group.count)).collect();
+            groups.iter().map(|group| (group.reason.as_str(), group.count)).collect();
         assert_eq!(
             groups,
-            [("consistent", 1), ("ambiguous", 2), ("little overlap", 1), ("could not be run", 1)]
+            [
+                ("consistent", 1),
+                ("another fits … % as well", 2),
+                ("little overlap", 1),
+                ("could not be run", 1)
+            ]
         );
         let html = page.to_html();
         assert!(html.contains("1 of 5 pairs registered"));

@@ -214,6 +214,7 @@ impl Browser {
         self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
         self.wait_for("document.readyState === 'complete' && location.protocol === 'file:'");
         self.wait_for("[...document.querySelectorAll('section.view')].every((view) => view.dataset.ready)");
+        self.wait_for("!document.querySelector('.drawing') || document.body.dataset.ready === 'true'");
         self.settle();
     }
 

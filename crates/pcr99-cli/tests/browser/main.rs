@@ -8,6 +8,8 @@ mod devtools;
 
 mod layout;
 
+mod others;
+
 mod registration;
 
 use std::{

@@ -15,6 +15,8 @@ mod outcomes;
 
 mod output_file;
 
+mod page;
+
 mod register;
 
 mod simulate;

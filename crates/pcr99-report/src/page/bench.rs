@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use pcr99_lab::monte_carlo::Session;
+use pcr99_lab::monte_carlo::{Contender, ScaleMode, Session};
 
 use super::{Page, plots};
 use crate::{
+    Summary,
     figures::boxes::FILL,
     palette::{Style, style_of},
+    registration::numbers::duration,
     report::{Drawing, Report},
     tables::{escaped_html, grouped, percent, ratios},
 };
@@ -17,7 +19,9 @@ const SCRIPT: &str = include_str!("bench.js");
 /// The whole document.
 pub(crate) fn html(report: &Report) -> String {
     let mut body = String::new();
-    let _ = writeln!(body, "<h1><b>Benchmark</b></h1>\n{}", about(report));
+    let headline =
+        headline(report.summary()).map_or(String::new(), |words| format!(": {}", escaped_html(&words)));
+    let _ = writeln!(body, "<h1><b>Benchmark</b>{headline}</h1>\n{}", about(report));
     let mut by_mode = true;
     for figure in &report.figures {
         let (plots, names, tables) = match &figure.drawing {
@@ -51,6 +55,29 @@ pub(crate) fn html(report: &Report) -> String {
     }
     let body = body + &super::footer(None, &program(report));
     Page { title: "pcr99 bench", body: &body, script: SCRIPT, with_plots: true }.to_html()
+}
+
+/// Who is fastest of those that are never far off, where it is hardest; nothing to say of one method alone.
+fn headline(summary: &Summary) -> Option<String> {
+    let size = summary.sizes().into_iter().max_by(|a, b| a.outlier_ratio.total_cmp(&b.outlier_ratio))?;
+    let fastest = |scale: ScaleMode| {
+        let contenders = summary.contenders(scale).into_iter().filter(|c| *c != Contender::TrueInliers);
+        let cells =
+            contenders.filter_map(|contender| Some((contender, summary.cell(scale, size, contender)?)));
+        let good = cells.filter(|(_, cell)| cell.above_10_deg == 0);
+        let timed = good.filter_map(|(contender, cell)| Some((contender, cell.seconds()?.median)));
+        let (contender, seconds) = timed.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!("{} with {} scale ({})", contender.title(), scale.name(), duration(seconds)))
+    };
+    let several = ScaleMode::ALL.iter().any(|&scale| summary.contenders(scale).len() > 2);
+    let found: Vec<String> = ScaleMode::ALL.into_iter().filter_map(fastest).collect();
+    (several && summary.points().len() == 1 && !found.is_empty()).then(|| {
+        let wrong = percent(size.outlier_ratio);
+        format!(
+            "at {wrong} wrong matches, the fastest of those never more than 10° off: {}",
+            found.join(", ")
+        )
+    })
 }
 
 /// A switch for everything that has a name in a figure.

@@ -238,6 +238,8 @@
     }
 
     turnOthers(scene, camera) {
+      // The library keeps what was dragged with the layout of the first drawing only.
+      scene.layout.scene.camera = structuredClone(camera);
       if (same(camera, this.camera)) return;
       this.camera = camera;
       for (const other of this.scenes) if (other !== scene) this.set(other, camera);
