@@ -1,5 +1,7 @@
-//! From benchmark records to what people read: a summary, the paper's tables and figures, one interactive page.
+//! What people look at: pages of registrations, and from benchmark records a summary, the paper's tables and figures, one
+//! interactive page. Every page is one file that needs nothing from elsewhere.
 //!
+//! [`RegistrationPage`] shows one registration or a few, [`BatchPage`] how many pairs ended.
 //! [`Report::new`] takes what [`pcr99_lab::monte_carlo::Stored`] read from a directory, [`Report::write`] puts the documents beside
 //! the records. Which ones depends on the records: of one number of matches the paper's Tables I and II and Figures 2 and 3, of
 //! several how success and time depend on that number, and on the share of wrong matches.
@@ -45,3 +47,9 @@ pub use error::Error;
 pub use registration::{RegistrationPage, RegistrationView};
 pub use report::Report;
 pub use summary::{Cell, Summary};
+
+/// Median times of all methods against the share of wrong matches, as SVG, from the table `times.csv` that a report writes; `None`
+/// when the text is not such a table.
+pub fn time_picture(csv: &str) -> Option<String> {
+    figures::times::picture(csv)
+}

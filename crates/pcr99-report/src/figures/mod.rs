@@ -11,6 +11,9 @@ pub(crate) use panel::power_of_ten;
 /// Success and time against the number of matches, and against the outlier ratio.
 pub(crate) mod lines;
 
+/// Median times of all methods.
+pub(crate) mod times;
+
 use plotters::prelude::*;
 
 /// Draws on an SVG of that size, on white; `title` is for readers that cannot see it.
