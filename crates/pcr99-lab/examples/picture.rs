@@ -36,10 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"14\">\n\
-         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"8\" fill=\"#ffffff\"/>\n"
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"8\" fill=\"#ffffff\"/>\n\
+         <desc>The Stanford Bunny is a scan by the Stanford University Computer Graphics Laboratory.</desc>\n"
     );
-    let at = |p: [f64; 3], x: f64, y: f64| (x + 190.0 * p[0], y - 190.0 * p[1]);
-    let (left, middle, right) = (120.0, 430.0, 790.0);
+    let at = |p: [f64; 3], x: f64, y: f64| (x + 212.0 * p[0], y - 212.0 * p[1]);
+    let (left, middle, right) = (125.0, 450.0, 800.0);
     let shown = |i: usize| found.inliers.binary_search(&i).is_ok();
 
     for inliers in [false, true] {
