@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use pcr99_cloud::OutputFile;
 use pcr99_report::{RegistrationPage, RegistrationView};
 
-use crate::{args::Args, output::Sink};
+use crate::{args::Args, output::Sink, watch::Busy};
 
 /// A file for a page.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ impl PageFile {
 
     /// Writes a page of these.
     pub(crate) fn write(self, args: &Args, views: impl IntoIterator<Item = RegistrationView>) -> Result<()> {
+        let _busy = Busy::start("writing the page".to_owned(), args.quiet);
         let page = RegistrationPage::new(concat!("pcr99 ", env!("CARGO_PKG_VERSION")));
         let page = page.with_command(&args.command_line);
         let page = views.into_iter().fold(page, RegistrationPage::with_view);

@@ -18,7 +18,7 @@ use crate::{
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
-    watch::Watch,
+    watch::{Busy, Watch},
 };
 
 pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
@@ -32,7 +32,8 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let aligned = Sink::new(options.write_aligned.as_deref())?;
     let page = PageFile::new(options.page.as_deref(), &[("--output", &sink), ("--write-aligned", &aligned)])?;
     let params = params(options)?;
-    let (source_cloud, target_cloud) = (read(&options.source)?, read(&options.target)?);
+    let (source_cloud, target_cloud) =
+        (read(&options.source, args.quiet)?, read(&options.target, args.quiet)?);
     let watch = Watch::start(options.time_limit, args.quiet);
     let source = prepared(&source_cloud, &options.source)?;
     let target = prepared(&target_cloud, &options.target)?;
@@ -109,8 +110,9 @@ fn warning(found: &CloudRegistration) -> String {
     }
 }
 
-fn read(path: &Path) -> Result<Cloud> {
+fn read(path: &Path, quiet: bool) -> Result<Cloud> {
     ensure!(path.as_os_str() != "-", "a cloud must come from a file: only `solve` reads standard input, `-`");
+    let _busy = Busy::start(format!("reading `{}`", path.display()), quiet);
     Ok(read_cloud(path)?)
 }
 

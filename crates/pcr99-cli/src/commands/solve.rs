@@ -13,7 +13,7 @@ use crate::{
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
-    watch::Watch,
+    watch::{Busy, Watch},
 };
 
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
@@ -25,7 +25,11 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
             say(line)
         }
     };
+    // What somebody may be typing is not to be disturbed.
+    let is_typed = options.pairs.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    let reading = Busy::start("reading the matches".to_owned(), args.quiet || is_typed);
     let given = input::matches(options, note)?;
+    drop(reading);
     let pairs = &given.pairs;
     let method = options.method.name();
     if given.has_weights && !matches!(plan, Plan::Default(_)) {

@@ -3,6 +3,7 @@
 //!
 //! `PCR99_SHOTS=DIRECTORY` keeps pictures of all pages.
 #![cfg(unix)]
+#![allow(clippy::print_stderr, reason = "says that it is skipped")]
 
 mod devtools;
 
