@@ -96,7 +96,7 @@
       const up = axis === 2 ? [0, 1, 0] : [0, 0, 1];
       const eye = up.map((u, k) => (k === axis ? 1.65 : u ? 0.6 : 0.8));
       const of = ([x, y, z]) => ({ x, y, z });
-      return { eye: of(eye), up: of(up), center: of(up.map((u) => -0.08 * u)) };
+      return { eye: of(eye), up: of(up), center: of(up.map((u) => -0.14 * u)) };
     }
 
     traces(pose) {
@@ -114,10 +114,11 @@
       const cloud = (layer, points, size, opacity) => ({
         type: "scatter3d", mode: "markers", name: layer, visible: this.isOn(layer), opacity,
         x: column(points, 0), y: column(points, 1), z: column(points, 2),
-        marker: { size, color: pcr99.color(layer), line: { width: 0 } },
+        // A square is two triangles, a circle dozens, and at this size they look the same.
+        marker: { size, symbol: points.length > 1800 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
         hovertemplate: `${layer}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
       });
-      const size = (points) => (points.length > 30000 ? 1.4 : points.length > 9000 ? 2 : 2.6);
+      const size = (points) => (points.length > 30000 ? 1 : points.length > 9000 ? 1.6 : 2.4);
       const from = shifted(data.from);
       const right = new Set(chosen ? chosen.inliers : []);
       const lines = (layer, wanted, width) => {
@@ -131,9 +132,9 @@
           x.push(null); y.push(null); z.push(null); text.push("");
         });
         return {
-          type: "scatter3d", mode: wanted && pose ? "lines+markers" : "lines", name: layer, visible: this.isOn(layer), x, y, z, text, hoverinfo: "text",
+          type: "scatter3d", mode: wanted && pose && data.are_matches ? "lines+markers" : "lines", name: layer, visible: this.isOn(layer), x, y, z, text, hoverinfo: "text",
           line: { width, color: pcr99.color(layer) }, opacity: wanted ? 1 : pose ? 0.2 : 0.35,
-          marker: { size: data.source.length > 9000 ? 2.5 : 4, color: pcr99.color(layer), line: { width: 0 } },
+          marker: { size: data.source.length > 9000 ? 2.5 : 4, symbol: right.size > 300 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
         };
       };
       return [
