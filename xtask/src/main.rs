@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask python` is the part of it that tests the Python package; `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
 
+mod browser;
+
 mod compare;
 
 mod python;
@@ -43,6 +45,7 @@ fn test() -> Result<()> {
         .context("lints (clippy comes with `rustup component add clippy`)")?;
     cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-Dwarnings")])
         .context("documentation")?;
+    browser::set_up()?;
     cargo(&["test", "--workspace", "--all-features"], &[]).context("tests")?;
     cargo(&["test", "-p", "pcr99-lab"], &[]).context("tests without the Bunny, as published")?;
     for example in ["solve", "stop_early"] {
@@ -61,6 +64,37 @@ fn pictures() -> Result<()> {
             ["run", "--quiet", "--release", "-p", "pcr99-lab", "--features", "bunny", "--example", example];
         cargo(&[&run[..], &["--", "docs/pictures"]].concat(), &[])?;
     }
+    let [table, picture] = ["docs/results/paper/times.csv", "docs/pictures/time-methods.svg"];
+    let times = ["run", "--quiet", "-p", "pcr99-report", "--example", "times", "--", table, picture];
+    cargo(&times, &[])?;
+    success_picture()
+}
+
+/// How success depends on the number of matches, from problems solved now.
+fn success_picture() -> Result<()> {
+    let directory = root()?.join("target/pictures");
+    if directory.exists() {
+        std::fs::remove_dir_all(&directory).with_context(|| directory.display().to_string())?;
+    }
+    std::fs::create_dir_all(root()?.join("target"))?;
+    let place = directory.to_string_lossy();
+    let bench = [
+        "run",
+        "--quiet",
+        "--release",
+        "--",
+        "bench",
+        "--preset",
+        "limits",
+        "--runs",
+        "20",
+        "--output",
+        &place,
+    ];
+    let sizes = ["--points", "50,100,200,500,1000,2000,5000", "--ratios", "0.9,0.95,0.98,0.99"];
+    cargo(&[&bench[..], &sizes].concat(), &[])?;
+    let [from, to] = [directory.join("growth.svg"), root()?.join("docs/pictures/success-n.svg")];
+    std::fs::copy(&from, to).with_context(|| from.display().to_string())?;
     Ok(())
 }
 

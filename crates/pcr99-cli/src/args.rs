@@ -27,6 +27,9 @@ pub struct Args {
     /// Say more about what is done, on standard error.
     #[arg(short, long, global = true, display_order = LAST)]
     pub verbose: bool,
+    /// The whole command, as it would be typed again.
+    #[arg(skip)]
+    pub command_line: String,
 }
 
 /// The commands.
@@ -71,6 +74,9 @@ pub struct Demo {
     /// Seconds that each of the two searches may take.
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
+    /// Write one self-contained page to this file: the verdict, before and after in 3-D, residuals, the transform.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
 }
 
 /// `solve`.
@@ -134,6 +140,9 @@ pub struct Solve {
     /// Write to this file what would go to standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write one self-contained page to this file: the verdict, before and after in 3-D, residuals, the transform.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
 
     /// Parameters of the published method.
     #[command(flatten)]
@@ -215,6 +224,9 @@ pub struct Register {
     /// Write the aligned cloud even when the pose is not reliable.
     #[arg(long, requires = "write_aligned")]
     pub force: bool,
+    /// Write one self-contained page to this file: the verdict, before and after in 3-D, residuals, the transform.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
 }
 
 /// How a pose is refined.
@@ -354,6 +366,9 @@ pub struct Bench {
     /// Searches side by side; more than one disturbs the times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
     pub jobs: usize,
+    /// Write the interactive page to this file too.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
 }
 
 /// `batch`.

@@ -38,8 +38,22 @@ impl Plan {
     }
 }
 
-/// The matches that `solve` is to work on, and whether they came with weights; what else there is to say goes to `note`.
-pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspondences, bool)> {
+/// Matches as they were given.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// Checked.
+    pub(crate) pairs: Correspondences,
+    pub(crate) has_weights: bool,
+    /// Of each match.
+    pub(crate) source: Vec<[f64; 3]>,
+    /// Of each match.
+    pub(crate) target: Vec<[f64; 3]>,
+    /// All points of source and target, where the matches are between some of them.
+    pub(crate) clouds: Option<[Vec<[f64; 3]>; 2]>,
+}
+
+/// The matches that `solve` is to work on; what else there is to say goes to `note`.
+pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<Given> {
     if let (Some(source), Some(target), Some(indices)) = (&options.source, &options.target, &options.indices)
     {
         for (option, path) in [("--source", source), ("--target", target), ("--indices", indices)] {
@@ -64,7 +78,10 @@ pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspon
                 ));
             }
         }
-        return Ok((matches, false));
+        // That they exist was checked with the matches.
+        let [source, target] =
+            [(&a, 0), (&b, 1)].map(|(cloud, side)| pairs.iter().map(|pair| cloud[pair[side]]).collect());
+        return Ok(Given { pairs: matches, has_weights: false, source, target, clouds: Some([a, b]) });
     }
     // Clap has seen to it that there is one.
     let Some(path) = &options.pairs else {
@@ -76,10 +93,12 @@ pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<(Correspon
         (format!("`{}`", path.display()), read_matches(path)?)
     };
     let pairs = Correspondences::new(&source, &target).with_context(|| name.clone())?;
-    match weights {
-        None => Ok((pairs, false)),
-        Some(weights) => Ok((pairs.with_weights(&weights).context(name)?, true)),
-    }
+    let has_weights = weights.is_some();
+    let pairs = match weights {
+        None => pairs,
+        Some(weights) => pairs.with_weights(&weights).context(name)?,
+    };
+    Ok(Given { pairs, has_weights, source, target, clouds: None })
 }
 
 /// That no parameter of the published method was given to another.

@@ -15,6 +15,10 @@ mod input;
 
 mod output;
 
+mod page;
+
+mod terminal;
+
 mod watch;
 
 pub use output::verdict;
@@ -56,8 +60,10 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 
 /// As [`run`], for callers that end by other means: the exit status as a number.
 pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let command_line = page::command_line(&args);
     let args = match args::Args::try_parse_from(args) {
-        Ok(args) => args,
+        Ok(args) => args::Args { command_line, ..args },
         Err(message) => {
             // `--help` and `--version` are not errors; clap knows which is which. A closed pipe is none either.
             let _ = message.print();

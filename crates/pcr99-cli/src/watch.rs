@@ -1,7 +1,11 @@
 //! Watches over a search: the time limit, Ctrl-C, and a line that moves on a terminal when it takes long.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -61,6 +65,46 @@ impl Watch {
             self.line.tick();
         }
         self.limit.is_some_and(|limit| elapsed >= limit).then_some(StopRequest::TimeLimit)
+    }
+}
+
+/// Says what is at work when it takes long, on a terminal: for work that cannot be asked how far it is.
+pub(crate) struct Busy {
+    /// Dropping it ends the wait.
+    end: Option<mpsc::Sender<()>>,
+    waiting: Option<thread::JoinHandle<()>>,
+}
+
+impl Busy {
+    /// From now until it is dropped; `quiet` shows nothing.
+    pub(crate) fn start(what: String, quiet: bool) -> Self {
+        let line = ProgressBar::no_length();
+        if quiet || line.is_hidden() {
+            return Self { end: None, waiting: None };
+        }
+        let (end, ended) = mpsc::channel::<()>();
+        let waiting = thread::spawn(move || {
+            let start = Instant::now();
+            let mut wait = PATIENCE;
+            while ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
+                line.set_style(indicatif::ProgressStyle::default_spinner());
+                line.set_message(format!("{what}, {:.0} s", start.elapsed().as_secs_f64()));
+                line.tick();
+                wait = Duration::from_millis(100);
+            }
+            line.finish_and_clear();
+        });
+        Self { end: Some(end), waiting: Some(waiting) }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(waiting) = self.waiting.take() {
+            // It can only end.
+            let _ = waiting.join();
+        }
     }
 }
 

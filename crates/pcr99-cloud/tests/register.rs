@@ -383,3 +383,23 @@ fn a_prepared_cloud_gives_the_same_again_and_faster() {
     };
     assert!(features(&second) < 0.5 * features(&first), "descriptors are kept");
 }
+
+/// The matches that come back are between the clouds as they were given, whichever of them was moved inside.
+#[test]
+fn matches_are_in_the_coordinates_of_the_clouds() {
+    let mut random = Random::new(5);
+    let source = landscape(&mut random, 6000, [0.0, 0.0], [6.0, 6.0], 0.005);
+    let truth = motion(8, 1.0, 100.0);
+    let target = moved(&landscape(&mut random, 9000, [0.0, 0.0], [6.0, 6.0], 0.005), &truth);
+    for (from, to) in [(&source, &target), (&target, &source)] {
+        let found = run(from, to, &RegisterParams::new());
+        assert!(found.is_registered(), "{}", found.reason);
+        let (matches, model) = (found.matches.expect("matches"), found.target_from_source.expect("a pose"));
+        assert_eq!(matches.points.len(), matches.matches);
+        for &i in &matches.inliers {
+            let [a, b] = matches.points[i];
+            let off = model.apply(a).iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt();
+            assert!(off <= matches.threshold * (1.0 + 1e-6), "{off}");
+        }
+    }
+}

@@ -7,6 +7,9 @@ pub enum Error {
     /// There is nothing to report on.
     #[error("there are no records yet: nothing to draw")]
     NoRecords,
+    /// A page could not be written.
+    #[error(transparent)]
+    Page(#[from] pcr99_cloud::FileError),
     /// A file could not be written.
     #[error("cannot write `{}`", .path.display())]
     Io {

@@ -1,10 +1,15 @@
-//! From benchmark records to what people read: a summary, the paper's tables and figures, one interactive page.
+//! What people look at: pages of registrations, and from benchmark records a summary, the paper's tables and figures, one
+//! interactive page. Every page is one file that needs nothing from elsewhere.
 //!
+//! [`RegistrationPage`] shows one registration or a few, [`BatchPage`] how many pairs ended.
 //! [`Report::new`] takes what [`pcr99_lab::monte_carlo::Stored`] read from a directory, [`Report::write`] puts the documents beside
 //! the records. Which ones depends on the records: of one number of matches the paper's Tables I and II and Figures 2 and 3, of
 //! several how success and time depend on that number, and on the share of wrong matches.
 //!
 //! The same records give the same bytes. Times are CPU times, where the records have them.
+
+/// The page of many registrations.
+mod batch_page;
 
 mod error;
 
@@ -14,7 +19,7 @@ pub mod evidence_limit;
 /// Drawings, the same for a file and for the page.
 mod figures;
 
-/// The interactive page.
+/// What all pages share, and the page of a benchmark.
 mod page;
 
 /// Colours and fills that can be told apart.
@@ -22,6 +27,9 @@ mod palette;
 
 /// The numbers of the paper.
 pub mod published;
+
+/// The page of a registration.
+mod registration;
 
 mod report;
 
@@ -34,6 +42,14 @@ pub mod summary;
 /// Tables as Markdown, CSV and HTML.
 pub mod tables;
 
+pub use batch_page::{BatchOutcome, BatchPage, BatchRow};
 pub use error::Error;
+pub use registration::{RegistrationPage, RegistrationView};
 pub use report::Report;
 pub use summary::{Cell, Summary};
+
+/// Median times of all methods against the share of wrong matches, as SVG, from the table `times.csv` that a report writes; `None`
+/// when the text is not such a table.
+pub fn time_picture(csv: &str) -> Option<String> {
+    figures::times::picture(csv)
+}

@@ -119,7 +119,7 @@ impl Report {
         for figure in &self.figures {
             documents.push((format!("{}.svg", figure.name), figure.drawing.to_svg()));
         }
-        documents.push(("figures.html".to_owned(), page::html(self)));
+        documents.push(("figures.html".to_owned(), self.to_html()));
         documents
             .into_iter()
             .map(|(name, text)| {
@@ -130,6 +130,11 @@ impl Report {
                 }
             })
             .collect()
+    }
+
+    /// The interactive page, by itself.
+    pub fn to_html(&self) -> String {
+        page::bench::html(self)
     }
 
     fn summary_json(&self) -> String {

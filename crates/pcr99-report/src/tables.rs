@@ -62,26 +62,44 @@ impl Table {
         text
     }
 
-    /// A figure with caption, for a page.
+    /// With heading and caption, for a page.
     pub(crate) fn to_html(&self) -> String {
+        self.some_to_html("", "h2", 0, &|_| true)
+    }
+
+    /// The rows of one scale mode, which the page says elsewhere.
+    pub(crate) fn of_mode_to_html(&self, scale: ScaleMode) -> String {
+        self.some_to_html(&format!("-{}", scale.name()), "h3", 1, &|row| {
+            row[0].as_deref() == Some(scale.name())
+        })
+    }
+
+    fn some_to_html(
+        &self,
+        suffix: &str,
+        heading: &str,
+        first: usize,
+        wanted: &dyn Fn(&[Option<String>]) -> bool,
+    ) -> String {
         let cell = |tag: &str, column: usize, text: &str| {
             let class = if column < Self::WORDS { "" } else { " class=\"number\"" };
             format!("<{tag}{class}>{}</{tag}>", escaped_html(text))
         };
-        let head: String =
-            self.columns.iter().enumerate().map(|(column, text)| cell("th", column, text)).collect();
+        let columns = self.columns.iter().enumerate().skip(first);
+        let head: String = columns.map(|(column, text)| cell("th", column, text)).collect();
         let mut rows = String::new();
-        for row in &self.rows {
-            let cells = row.iter().enumerate();
+        for row in self.rows.iter().filter(|row| wanted(row)) {
+            let cells = row.iter().enumerate().skip(first);
             let cells: String =
                 cells.map(|(column, text)| cell("td", column, text.as_deref().unwrap_or("–"))).collect();
             let _ = writeln!(rows, "<tr>{cells}</tr>");
         }
+        let title = escaped_html(&self.title);
         format!(
-            "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
+            "<section id=\"{}{suffix}\">\n<{heading}>{title}</{heading}>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
+             aria-label=\"{title}\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
              </table></div>\n<p class=\"caption\">{}</p>\n</section>\n",
             self.name,
-            escaped_html(&self.title),
             escaped_html(&self.caption)
         )
     }

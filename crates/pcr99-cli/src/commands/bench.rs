@@ -19,23 +19,25 @@ use pcr99_report::Report;
 
 use crate::{
     Outcome,
-    args::{Bench, OutlierCenterOption, PresetOption, ScaleModeOption},
+    args::{Args, Bench, OutlierCenterOption, PresetOption, ScaleModeOption},
     input,
     output::Sink,
+    page::PageFile,
     say, watch,
 };
 
-pub(super) fn run(options: &Bench, quiet: bool) -> Result<Outcome> {
+pub(super) fn run(options: &Bench, args: &Args) -> Result<Outcome> {
+    let (quiet, page) = (args.quiet, PageFile::new(options.page.as_deref(), &[])?);
     match (&options.from, &options.output) {
-        (Some(directory), _) => draw(directory, quiet),
-        (None, Some(directory)) => run_in(directory, options, quiet),
+        (Some(directory), _) => draw(directory, page, quiet),
+        (None, Some(directory)) => run_in(directory, options, page, quiet),
         // Clap has seen to it that there is one.
         (None, None) => anyhow::bail!("no directory given: name one with --output"),
     }
 }
 
 /// Runs what is not done yet, then draws.
-fn run_in(directory: &Path, options: &Bench, quiet: bool) -> Result<Outcome> {
+fn run_in(directory: &Path, options: &Bench, page: Option<PageFile>, quiet: bool) -> Result<Outcome> {
     let shape = input::recipe(options.shape.as_deref())?.shape().clone();
     let plan = Plan::new(configuration(options), shape)?;
     let jobs = match NonZero::new(options.jobs) {
@@ -80,11 +82,11 @@ fn run_in(directory: &Path, options: &Bench, quiet: bool) -> Result<Outcome> {
         return Ok(Outcome::Interrupted);
     }
     drop(journal);
-    draw(directory, quiet)
+    draw(directory, page, quiet)
 }
 
 /// Tables and figures of the records that there are.
-fn draw(directory: &Path, quiet: bool) -> Result<Outcome> {
+fn draw(directory: &Path, page: Option<PageFile>, quiet: bool) -> Result<Outcome> {
     let stored = Stored::read(directory)?;
     let place = || format!("`{}`", directory.display());
     let report = Report::new(&stored).with_context(place)?;
@@ -93,6 +95,9 @@ fn draw(directory: &Path, quiet: bool) -> Result<Outcome> {
         say(&format!("note: the records are not complete: {there} of {all}"));
     }
     let written = report.write(directory)?;
+    if let Some(page) = page {
+        page.write_html(&report.to_html())?;
+    }
     let tables: Vec<String> = report.tables().iter().map(|table| table.to_markdown()).collect();
     Sink::new(None)?.write(|out| out.write_all(tables.join("\n").as_bytes()))?;
     if !quiet {

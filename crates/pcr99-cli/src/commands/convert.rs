@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use pcr99_cloud::{Attribute, CloudFormat, OutputFile, Written, read_cloud, write_cloud};
 
-use crate::{Outcome, args::Convert, say};
+use crate::{Outcome, args::Convert, say, watch::Busy};
 
 pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
     let (input, output) = (options.input.as_path(), options.output.as_path());
@@ -23,8 +23,10 @@ pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
         "`{}` exists: add --force to replace it, or name another file",
         output.display()
     );
+    let busy = Busy::start(format!("converting `{}`", input.display()), quiet);
     let cloud = read_cloud(input)?;
     let written = write_cloud(output, &cloud)?;
+    drop(busy);
     if !quiet {
         described(output, format, &written).iter().for_each(|line| say(line));
     }

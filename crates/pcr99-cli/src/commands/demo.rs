@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use pcr99::{Correspondences, Params, Registration, Scale, Solver};
 use pcr99_lab::{Errors, Problem, ScaleChoice};
+use pcr99_report::RegistrationView;
 
 use crate::{
     Outcome,
-    args::Demo,
+    args::{Args, Demo},
     input,
     output::{Sink, milliseconds, searched, shown, verdict},
+    page::{self, PageFile},
     say,
+    terminal::{Matches, Scene, Terminal, picture},
     watch::Watch,
 };
 
@@ -19,7 +22,11 @@ use crate::{
 const NOISE: f64 = 0.01;
 const THRESHOLD: f64 = 5.0 * NOISE;
 
-pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
+pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
+    let quiet = args.quiet;
+    let page = PageFile::new(options.page.as_deref(), &[])?;
+    let terminal = Terminal::here().filter(|_| !quiet);
+    let mut views = Vec::new();
     let recipe = input::recipe(options.shape.as_deref())?
         .with_points(options.points)?
         .with_outlier_ratio(options.outliers)?
@@ -40,16 +47,58 @@ pub(super) fn run(options: &Demo, quiet: bool) -> Result<Outcome> {
         let found = solver.solve_until(&pairs, scale, &params, &|| watch.check())?;
         drop(watch);
         sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
+        if let (Some(terminal), Some(model)) = (terminal, &found.target_from_source) {
+            let scene = Scene {
+                source: &problem.source,
+                target: &problem.target,
+                model,
+                matches: Matches::Apart(&problem.source, &problem.target),
+                inliers: &found.inliers,
+                threshold: Some(found.threshold),
+                are_matches: true,
+            };
+            say(&picture(terminal, &scene));
+        }
+        if page.is_some() {
+            views.push(view(title, &problem, &found));
+        }
         match super::outcome(&found) {
-            Outcome::Interrupted => return Ok(Outcome::Interrupted),
+            Outcome::Interrupted => worst = Outcome::Interrupted,
             Outcome::NotReliable => worst = Outcome::NotReliable,
             Outcome::Done => {}
         }
+        if worst == Outcome::Interrupted {
+            break;
+        }
+    }
+    if let Some(page) = page {
+        page.write(args, views)?;
+    }
+    if worst == Outcome::Interrupted {
+        return Ok(worst);
+    }
+    if terminal.is_some() {
+        say(&page::next_command(args, options.page.as_deref()));
     }
     if !quiet {
         say("Try it on your own matches:  pcr99 solve matches.csv --scale unknown");
     }
     Ok(worst)
+}
+
+/// What the page shows.
+fn view(title: &str, problem: &Problem, found: &Registration) -> RegistrationView {
+    let view = RegistrationView::of_matches(found, "default", &problem.source, &problem.target)
+        .with_title(title)
+        .with_names(&problem.shape_name, "the same, moved, with noise and wrong matches");
+    match &found.target_from_source {
+        None => view,
+        Some(estimate) => {
+            let errors = Errors::between(estimate, &problem.truth);
+            view.with_fact("rotation error", &format!("{:.3}°", errors.rotation_deg))
+                .with_fact("translation error", &format!("{:.6}", errors.translation))
+        }
+    }
 }
 
 fn report(title: &str, problem: &Problem, found: &Registration) -> String {

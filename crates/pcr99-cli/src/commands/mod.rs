@@ -19,12 +19,12 @@ use crate::{
 
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     match &args.command {
-        Command::Demo(options) => demo::run(options, args.quiet),
+        Command::Demo(options) => demo::run(options, args),
         Command::Solve(options) => solve::run(options, args),
         Command::Register(options) => register::run(options, args),
-        Command::Simulate(options) => simulate::run(options),
+        Command::Simulate(options) => simulate::run(options, args.quiet),
         Command::Convert(options) => convert::run(options, args.quiet),
-        Command::Bench(options) => bench::run(options, args.quiet),
+        Command::Bench(options) => bench::run(options, args),
         Command::Batch(options) => batch::run(options, args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

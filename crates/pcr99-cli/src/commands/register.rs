@@ -8,13 +8,16 @@ use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
     document, read_cloud, read_transform, register_until, write_cloud,
 };
+use pcr99_report::RegistrationView;
 
 use crate::{
     Outcome,
     args::{Args, Format, RefineOption, Register},
     output::{self, Sink},
+    page::{self, PageFile},
     say,
-    watch::Watch,
+    terminal::{Matches, Scene, Terminal, picture},
+    watch::{Busy, Watch},
 };
 
 pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
@@ -25,8 +28,11 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
         let same = Sink::File(OutputFile::new(path)?).is_same_file(&sink);
         ensure!(!same, "--output and --write-aligned name the same file: give each its own");
     }
+    let aligned = Sink::new(options.write_aligned.as_deref())?;
+    let page = PageFile::new(options.page.as_deref(), &[("--output", &sink), ("--write-aligned", &aligned)])?;
     let params = params(options)?;
-    let (source_cloud, target_cloud) = (read(&options.source)?, read(&options.target)?);
+    let (source_cloud, target_cloud) =
+        (read(&options.source, args.quiet)?, read(&options.target, args.quiet)?);
     let watch = Watch::start(options.time_limit, args.quiet);
     let source = prepared(&source_cloud, &options.source)?;
     let target = prepared(&target_cloud, &options.target)?;
@@ -48,6 +54,13 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
+    let is_summary = !options.json && options.format == Format::Summary && options.output.is_none();
+    let terminal = Terminal::here().filter(|_| is_summary && !args.quiet);
+    let shown = terminal.and_then(|terminal| shown(terminal, &found, &source_cloud, &target_cloud));
+    let view = page.as_ref().map(|_| {
+        RegistrationView::of_clouds(&found, &source_cloud.points, &target_cloud.points)
+            .with_names(&page::name(&options.source), &page::name(&options.target))
+    });
     if let (Some(path), Some(pose)) = (&options.write_aligned, &found.target_from_source) {
         if found.is_registered() || options.force {
             write_cloud(path, &source_cloud.moved(pose))?;
@@ -57,12 +70,34 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             );
         }
     }
+    if let (Some(page), Some(view)) = (page, view) {
+        page.write(args, [view])?;
+    }
     sink.write(|out| out.write_all(document.as_bytes()))?;
+    if terminal.is_some() {
+        shown.iter().for_each(|picture| say(picture));
+        say(&page::next_command(args, options.page.as_deref()));
+    }
     Ok(match (found.stopped, found.is_registered()) {
         (Some(StopRequest::Interrupted), _) => Outcome::Interrupted,
         (_, true) => Outcome::Done,
         (_, false) => Outcome::NotReliable,
     })
+}
+
+/// A small picture below the summary.
+fn shown(terminal: Terminal, found: &CloudRegistration, source: &Cloud, target: &Cloud) -> Option<String> {
+    let matches = found.matches.as_ref();
+    let scene = Scene {
+        source: &source.points,
+        target: &target.points,
+        model: found.target_from_source.as_ref()?,
+        matches: Matches::Together(matches.map_or(&[], |m| &m.points)),
+        inliers: matches.map_or(&[], |m| &m.inliers),
+        threshold: matches.map(|m| m.threshold),
+        are_matches: false,
+    };
+    Some(picture(terminal, &scene))
 }
 
 fn warning(found: &CloudRegistration) -> String {
@@ -74,8 +109,9 @@ fn warning(found: &CloudRegistration) -> String {
     }
 }
 
-fn read(path: &Path) -> Result<Cloud> {
+fn read(path: &Path, quiet: bool) -> Result<Cloud> {
     ensure!(path.as_os_str() != "-", "a cloud must come from a file: only `solve` reads standard input, `-`");
+    let _busy = Busy::start(format!("reading `{}`", path.display()), quiet);
     Ok(read_cloud(path)?)
 }
 

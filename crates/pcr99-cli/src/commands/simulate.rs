@@ -9,9 +9,10 @@ use crate::{
     args::{OutlierCenterOption, Simulate},
     input,
     output::Sink,
+    watch::Busy,
 };
 
-pub(super) fn run(options: &Simulate) -> Result<Outcome> {
+pub(super) fn run(options: &Simulate, quiet: bool) -> Result<Outcome> {
     let matches = Sink::new(options.output.as_deref())?;
     let truth = options.truth.as_deref().map(|path| Sink::new(Some(path))).transpose()?;
     let same = truth.as_ref().is_some_and(|truth| truth.is_same_file(&matches));
@@ -33,6 +34,7 @@ pub(super) fn run(options: &Simulate) -> Result<Outcome> {
             OutlierCenterOption::Offset => OutlierCenter::Offset,
         })
         .with_seed(options.seed);
+    let _busy = Busy::start("making the problem".to_owned(), quiet);
     let problem = recipe.generate()?;
 
     let document = problem.truth_document().to_json();

@@ -17,6 +17,8 @@ mod outcomes;
 
 mod output_file;
 
+mod page;
+
 mod register;
 
 mod simulate;

@@ -291,6 +291,13 @@ impl<'a> Task<'a> {
         if self.swapped { full.inverse() } else { full }
     }
 
+    /// A match from moving to fixed, about their centres, as one from source to target as they were given.
+    fn outward_points(&self, [moving, fixed]: [[f64; 3]; 2]) -> [[f64; 3]; 2] {
+        let pair =
+            [shift(self.pair.moving.center()).apply(moving), shift(self.pair.fixed.center()).apply(fixed)];
+        if self.swapped { [pair[1], pair[0]] } else { pair }
+    }
+
     fn outcome(self, found: Found) -> CloudRegistration {
         let seen = |assessment: crate::verify::Assessment| {
             if self.swapped { assessment.inverse() } else { assessment }
@@ -314,6 +321,10 @@ impl<'a> Task<'a> {
             (Some(attempt), Some((pose, _))) => attempt.summary(&found.levels, pose, unit),
             _ => None,
         };
+        let matches = matches.map(|mut summary| {
+            summary.points.iter_mut().for_each(|pair| *pair = self.outward_points(*pair));
+            summary
+        });
         let nothing = Judgement::nothing(self.stopped.is_some());
         let judgement = found.pose.map_or(nothing, |(_, judgement)| judgement);
         CloudRegistration {

@@ -111,6 +111,8 @@ impl CloudSummary {
 pub struct MatchSummary {
     /// Matches that were searched.
     pub matches: usize,
+    /// Each of them, from source to target: centroids of voxels, in the coordinates of the clouds as given.
+    pub points: Vec<[[f64; 3]; 2]>,
     /// Which of them the pose explains, from 0, ascending.
     pub inliers: Vec<usize>,
     /// How far a right match may be off, in target units.

@@ -135,6 +135,8 @@ impl Contender {
 pub(super) struct Attempt {
     /// Between the points of the two levels.
     matches: Correspondences,
+    /// The same as indices of the points.
+    pairs: Vec<[usize; 2]>,
     found: Registration,
 }
 
@@ -231,7 +233,7 @@ impl Pair<'_> {
             .with_seed(params.seed());
         let found = Solver::new().solve_until(&matches, scale, &solver_params, stop)?;
         clock.lap("solve");
-        Ok(Some(Attempt { matches, found }))
+        Ok(Some(Attempt { matches, pairs, found }))
     }
 }
 
@@ -257,12 +259,15 @@ impl Attempt {
         self.found.candidates.iter().map(hold).collect()
     }
 
-    /// What the matches say of the final pose; `unit` is one fixed unit in target units.
+    /// What the matches say of the final pose, their points still from moving to fixed about the centres; `unit` is one fixed unit
+    /// in target units.
     pub(super) fn summary(&self, levels: &Levels, pose: &Similarity, unit: f64) -> Option<MatchSummary> {
         let threshold = THRESHOLD * levels.fixed.voxel;
         let judged = assess(&self.matches, pose, Positive::new("threshold", threshold).ok()?);
+        let point = |&[i, j]: &[usize; 2]| [levels.moving.points[i], levels.fixed.points[j]];
         Some(MatchSummary {
             matches: self.matches.len(),
+            points: self.pairs.iter().map(point).collect(),
             inliers: judged.inliers,
             threshold: unit * threshold,
             evidence: judged.evidence?,

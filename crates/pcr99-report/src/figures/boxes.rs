@@ -22,6 +22,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BoxFigure {
     pub(crate) title: String,
+    pub(crate) scale: ScaleMode,
     /// The groups along the horizontal axis, such as `99 %`.
     pub(crate) groups: Vec<String>,
     pub(crate) contenders: Vec<Contender>,
@@ -66,7 +67,7 @@ impl BoxFigure {
         }
         panels.push(metric("CPU time, milliseconds", &|cell| cell.seconds().map(in_milliseconds), false));
         let groups = sizes.iter().map(|size| percent(size.outlier_ratio)).collect();
-        Some(Self { title, groups, contenders, panels })
+        Some(Self { title, scale, groups, contenders, panels })
     }
 
     /// As an SVG document.

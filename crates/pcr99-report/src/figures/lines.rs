@@ -238,7 +238,12 @@ impl LineFigure {
     }
 }
 
-fn swatch(canvas: &Canvas<'_>, name: &str, style: Style, (x, y): (i32, i32)) -> Result<(), Failed> {
+pub(super) fn swatch(
+    canvas: &Canvas<'_>,
+    name: &str,
+    style: Style,
+    (x, y): (i32, i32),
+) -> Result<(), Failed> {
     let (r, g, b) = style.rgb;
     let color = RGBColor(r, g, b);
     canvas.draw(&PathElement::new([(x, y), (x + 22, y)], color.stroke_width(2)))?;
@@ -246,7 +251,7 @@ fn swatch(canvas: &Canvas<'_>, name: &str, style: Style, (x, y): (i32, i32)) -> 
     text(canvas, name, (x + 28, y), SMALL, HPos::Left, VPos::Center)
 }
 
-fn mark(canvas: &Canvas<'_>, at: (i32, i32), color: RGBColor, filled: bool) -> Result<(), Failed> {
+pub(super) fn mark(canvas: &Canvas<'_>, at: (i32, i32), color: RGBColor, filled: bool) -> Result<(), Failed> {
     if filled {
         return Ok(canvas.draw(&Circle::new(at, 4, color.filled()))?);
     }

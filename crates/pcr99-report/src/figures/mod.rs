@@ -6,8 +6,13 @@ pub(crate) mod boxes;
 /// A panel with axes, on a drawing.
 mod panel;
 
+pub(crate) use panel::power_of_ten;
+
 /// Success and time against the number of matches, and against the outlier ratio.
 pub(crate) mod lines;
+
+/// Median times of all methods.
+pub(crate) mod times;
 
 use plotters::prelude::*;
 

@@ -1,108 +1,75 @@
-//! One self-contained page: the tables, and the figures to be zoomed, hovered and switched.
+//! What all pages share: one self-contained document, readable in light and dark, wide and narrow, that asks no network for anything.
 
-/// The figures as Plotly takes them.
+/// The page of a benchmark.
+pub(crate) mod bench;
+
+/// The figures of a benchmark as Plotly takes them.
 mod plots;
 
-use std::fmt::Write as _;
+use std::path::Path;
 
-use pcr99_lab::monte_carlo::Session;
+use pcr99_cloud::OutputFile;
+use plotly::Plot;
 
-use crate::{
-    report::{Drawing, Report},
-    tables::{escaped_html, grouped, percent, ratios},
-};
+use crate::{Error, tables::escaped_html};
 
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+const COMMON: &str = include_str!("common.js");
 
-/// The whole document.
-pub(crate) fn html(report: &Report) -> String {
-    let mut body = String::new();
-    let _ = writeln!(body, "<h1>pcr99 bench</h1>\n{}", about(report));
-    for figure in &report.figures {
-        let plots = match &figure.drawing {
-            Drawing::Boxes(drawing) => vec![plots::boxes(figure.name, drawing)],
-            Drawing::Lines(drawing) => plots::lines(figure.name, drawing),
-        };
-        let _ = writeln!(
-            body,
-            "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"plots\">\n{}</div>\n<p class=\"caption\">{}</p>\n</section>",
-            figure.name,
-            escaped_html(figure.drawing.title()),
-            plots.concat(),
-            escaped_html(caption(&figure.drawing)),
-        );
+/// The browser itself keeps the promise that nothing is loaded and nothing is sent.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; \
+                      base-uri 'none'; form-action 'none'";
+
+/// A document to be put together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page<'a> {
+    /// Plain text.
+    pub(crate) title: &'a str,
+    /// HTML.
+    pub(crate) body: &'a str,
+    pub(crate) script: &'a str,
+    /// Whether the drawing library is needed.
+    pub(crate) with_plots: bool,
+}
+
+impl Page<'_> {
+    pub(crate) fn to_html(self) -> String {
+        let Self { title, body, script, with_plots } = self;
+        let library = if with_plots { library() } else { String::new() };
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
+             <p id=\"said\" role=\"status\" class=\"unseen\"></p>\n{library}\n<script>\n{COMMON}{script}</script>\n</body>\n</html>\n",
+            escaped_html(title)
+        )
     }
-    for table in report.tables() {
-        body += &table.to_html();
-    }
+}
+
+/// The drawing library, as part of the page; without the one for formulas, of which there are none.
+fn library() -> String {
+    let scripts = Plot::offline_js_sources();
+    let first = scripts.rfind("<script").unwrap_or(scripts.len());
+    scripts[..first].trim_end().to_owned()
+}
+
+/// The command that makes the page, and the version of what made it.
+pub(crate) fn footer(command: Option<&str>, program: &str) -> String {
+    let command = command.map_or(String::new(), |command| {
+        let command = escaped_html(command);
+        format!(
+            "<div class=\"command\"><code id=\"command\">{command}</code><button type=\"button\" class=\"copy\" data-text=\"{command}\" \
+             aria-label=\"Copy the command\">Copy</button></div>\n"
+        )
+    });
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>pcr99 bench</title>\n\
-         <style>\n{STYLE}</style>\n{}\n</head>\n<body>\n<main>\n{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        plots::library()
+        "<footer>\n{command}<p>Made by <span id=\"program\">{}</span></p>\n</footer>\n",
+        escaped_html(program)
     )
 }
 
-fn caption(drawing: &Drawing) -> &'static str {
-    match drawing {
-        Drawing::Boxes(_) => {
-            "Against the share of wrong matches, logarithmic. Box: quartiles and median; whiskers: 5 % and 95 %; dot: the worst run. Runs \
-             without a transform have no error: Table I counts them. A click on a name hides or shows a method, a double click \
-             shows it alone."
-        }
-        Drawing::Lines(_) => {
-            "Solved is registered with a rotation error of at most 10°. Dashed: the limit that the evidence predicts; beyond it, right \
-             matches cannot be told from chance. A click on a name hides or shows a line, a double click shows it alone."
-        }
-    }
-}
-
-/// What was done, where, and with what.
-fn about(report: &Report) -> String {
-    let configuration = &report.header.configuration;
-    let (done, planned) = report.progress;
-    let mut text = String::new();
-    if done < planned {
-        let _ = writeln!(
-            text,
-            "<p class=\"warning\">Not complete: {done} of {planned} records. All sizes have been met about equally often.</p>"
-        );
-    }
-    let listed = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(", ");
-    let points = report.summary().points();
-    let rows = [
-        ("matches", listed(&mut points.iter().map(|&points| grouped(points)))),
-        ("wrong", listed(&mut ratios(report.summary()).into_iter().map(percent))),
-        ("runs of each", configuration.runs.to_string()),
-        ("methods", listed(&mut configuration.methods.iter().map(|method| method.title().to_owned()))),
-        ("shape", configuration.shape.clone()),
-        ("noise, threshold", format!("σ = {}, δ = {}", configuration.noise, report.header.threshold)),
-        ("wrong targets", format!("in a ball, {}", configuration.outlier_center.name())),
-        ("time limit", format!("{} s", configuration.time_limit)),
-        ("seed", configuration.seed.to_string()),
-    ];
-    let sessions = report.header.sessions.iter().map(|session| ("made with", made_with(session)));
-    text += "<dl>\n";
-    for (name, value) in rows.into_iter().chain(sessions) {
-        let _ = writeln!(text, "<div><dt>{}</dt><dd>{}</dd></div>", escaped_html(name), escaped_html(&value));
-    }
-    text + "</dl>\n"
-}
-
-fn made_with(session: &Session) -> String {
-    let Session { program, commit, compiler, optimised, machine, jobs } = session;
-    let mut parts = vec![program.clone()];
-    parts.extend(commit.as_ref().map(|commit| format!("commit {commit}")));
-    parts.extend(compiler.clone());
-    if !optimised {
-        parts.push("built without full optimisation".to_owned());
-    }
-    let cores = machine.cores.map_or(String::new(), |cores| format!(", {cores} threads"));
-    parts.push(format!("{}{cores}", machine.cpu.as_deref().unwrap_or("unknown CPU")));
-    parts.push(format!("{} {}", machine.system, machine.architecture));
-    if *jobs > 1 {
-        parts.push(format!("{jobs} runs side by side, which disturbs the times"));
-    }
-    parts.join("; ")
+/// Writes a document, whole or not at all.
+pub(crate) fn write(path: &Path, html: &str) -> Result<(), Error> {
+    Ok(OutputFile::new(path)?.write(|out| out.write_all(html.as_bytes()))?)
 }

@@ -3,9 +3,9 @@
 use plotly::{
     Configuration, Layout, Plot, Scatter, Trace,
     color::NamedColor,
-    common::{Anchor, DashType, Line, Marker, MarkerSymbol, Mode, Orientation, Title},
+    common::{DashType, Line, Marker, MarkerSymbol, Mode, Title},
     configuration::DisplayModeBar,
-    layout::{Axis, AxisType, BoxMode, CategoryOrder, GroupClick, HoverMode, Legend, Margin},
+    layout::{Axis, AxisType, BoxMode, CategoryOrder, HoverMode, Margin},
 };
 use serde::Serialize;
 
@@ -16,14 +16,8 @@ use crate::{
     },
     palette::{Style, style_of},
     statistics::Spread,
+    tables::escaped_html,
 };
-
-/// The drawing library, as part of the page; without the one for formulas, of which there are none.
-pub(super) fn library() -> String {
-    let scripts = Plot::offline_js_sources();
-    let first = scripts.rfind("<script").unwrap_or(scripts.len());
-    scripts[..first].trim_end().to_owned()
-}
 
 /// Box plots whose five numbers are known, which the types of the crate cannot say.
 #[derive(Debug, Clone, Serialize)]
@@ -89,7 +83,7 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
             plot.add_trace(Box::new(Boxes {
                 r#type: "box",
                 name: contender.title(),
-                legendgroup: contender.name(),
+                legendgroup: contender.title(),
                 showlegend: row == 0,
                 offsetgroup: contender.name(),
                 xaxis: "x",
@@ -117,7 +111,7 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
         .category_array(figure.groups.clone())
         .title(Title::with_text("share of wrong matches"));
     let layout = layout(x_axis, &names, |_, axis| log_axis(axis)).box_mode(BoxMode::Group);
-    finished(id, plot, layout, figure.panels.len())
+    finished(id, &figure.title, plot, layout, figure.panels.len())
 }
 
 /// A plot for each scale mode.
@@ -146,7 +140,7 @@ pub(super) fn lines(id: &str, figure: &LineFigure) -> Vec<String> {
             0 => axis.range(vec![-4.0, 104.0]),
             _ => log_axis(axis),
         });
-        finished(&format!("{id}-{k}"), plot, layout, 2)
+        finished(&format!("{id}-{k}"), &format!("{}, {}", figure.title, column.name), plot, layout, 2)
     };
     figure.columns.iter().enumerate().map(plot).collect()
 }
@@ -195,15 +189,9 @@ fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) ->
         .paper_background_color(NamedColor::Transparent)
         .plot_background_color(NamedColor::Transparent)
         .hover_mode(HoverMode::Closest)
-        .margin(Margin::new().left(64).right(12).top(10).bottom(50))
-        .legend(
-            Legend::new()
-                .orientation(Orientation::Horizontal)
-                .x(0.0)
-                .y(1.02)
-                .y_anchor(Anchor::Bottom)
-                .group_click(GroupClick::ToggleGroup),
-        );
+        // The page has switches of its own, which the keyboard reaches.
+        .show_legend(false)
+        .margin(Margin::new().left(64).right(12).top(10).bottom(50));
     for (row, name) in names.iter().enumerate() {
         let top = 1.0 - row as f64 * each;
         let axis = Axis::new()
@@ -222,15 +210,18 @@ fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) ->
     layout
 }
 
-fn finished(id: &str, mut plot: Plot, layout: Layout, rows: usize) -> String {
+/// A place for the plot, with what is to be drawn there.
+fn finished(id: &str, name: &str, mut plot: Plot, layout: Layout, rows: usize) -> String {
     plot.set_layout(layout);
     let configuration =
         Configuration::new().responsive(true).display_logo(false).display_mode_bar(DisplayModeBar::Hover);
     plot.set_configuration(configuration);
-    let id = format!("plot-{id}");
     format!(
-        "<div class=\"plot\" style=\"height:{}px\">{}</div>\n",
-        140 + rows * PANEL,
-        plot.to_inline_html(Some(&id))
+        "<div class=\"plot\"><div class=\"drawing\" id=\"plot-{id}\" role=\"img\" aria-label=\"{}\" style=\"height:{}px\"></div>\
+         <script type=\"application/json\">{}</script></div>\n",
+        escaped_html(name),
+        60 + rows * PANEL,
+        // No tag can begin in it.
+        plot.to_json().replace('<', "\\u003c")
     )
 }

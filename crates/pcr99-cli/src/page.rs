@@ -1,0 +1,78 @@
+//! `--page`: where the page goes, checked before any work is done for it, and what it says of the command.
+
+use std::{ffi::OsString, path::Path};
+
+use anyhow::{Result, ensure};
+use pcr99_cloud::OutputFile;
+use pcr99_report::{RegistrationPage, RegistrationView};
+
+use crate::{args::Args, output::Sink, watch::Busy};
+
+/// A file for a page.
+#[derive(Debug)]
+pub(crate) struct PageFile(Sink);
+
+impl PageFile {
+    /// The file that `--page` names, if it can be written and none of the `others` is the same.
+    pub(crate) fn new(path: Option<&Path>, others: &[(&str, &Sink)]) -> Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        let sink = Sink::File(OutputFile::new(path)?);
+        for (option, other) in others {
+            ensure!(!sink.is_same_file(other), "{option} and --page name the same file: give each its own");
+        }
+        Ok(Some(Self(sink)))
+    }
+
+    /// Writes a page of these.
+    pub(crate) fn write(self, args: &Args, views: impl IntoIterator<Item = RegistrationView>) -> Result<()> {
+        let _busy = Busy::start("writing the page".to_owned(), args.quiet);
+        let page = RegistrationPage::new(concat!("pcr99 ", env!("CARGO_PKG_VERSION")));
+        let page = page.with_command(&args.command_line);
+        let page = views.into_iter().fold(page, RegistrationPage::with_view);
+        self.write_html(&page.to_html())
+    }
+
+    /// Writes a page that is made already.
+    pub(crate) fn write_html(self, html: &str) -> Result<()> {
+        self.0.write(|out| out.write_all(html.as_bytes()))
+    }
+}
+
+/// The next thing to try.
+pub(crate) fn next_command(args: &Args, page: Option<&Path>) -> String {
+    match page {
+        Some(page) => format!("  Open `{}` in a browser to see it in 3-D.", page.display()),
+        None => format!("  See it in 3-D:  {} --page view.html", args.command_line),
+    }
+}
+
+/// The file's own name, without its directories.
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The command as a shell would take it again, by the plain name of the program.
+pub(crate) fn command_line(args: &[OsString]) -> String {
+    let words = args.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    std::iter::once("pcr99".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_can_be_typed_again() {
+        let args = ["/usr/bin/pcr99", "solve", "it's <b>.csv", "--scale", "0.5..2", ""].map(OsString::from);
+        assert_eq!(command_line(&args), r"pcr99 solve 'it'\''s <b>.csv' --scale 0.5..2 ''");
+    }
+}

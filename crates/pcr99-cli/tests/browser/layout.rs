@@ -1,0 +1,67 @@
+//! What holds of every page: nothing loaded, nothing failed, nothing beside the screen, no text upon text, readable colours, names
+//! on all controls.
+
+use crate::devtools::Browser;
+
+/// Texts that lie on each other, and are both to be seen.
+const OVERLAPS: &str = r#"(() => {
+  const shown = (it) => it.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !it.closest(".unseen, .hoverlayer");
+  const leaves = [...document.querySelectorAll("main *")].filter((it) =>
+    shown(it) && !it.closest("script, style") && [...it.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()));
+  const boxes = leaves.map((it) => {
+    const range = document.createRange();
+    range.selectNodeContents(it);
+    return { it, text: it.textContent.trim().slice(0, 40), rects: [...range.getClientRects()].filter((r) => r.width > 0) };
+  });
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  const found = [];
+  for (let i = 0; i < boxes.length; i++) {
+    for (let j = i + 1; j < boxes.length; j++) {
+      const [a, b] = [boxes[i], boxes[j]];
+      if (a.it.contains(b.it) || b.it.contains(a.it) || a.it.closest(".wide") !== b.it.closest(".wide")) continue;
+      if (a.rects.some((r) => b.rects.some((s) => meet(r, s)))) found.push(`${a.text} | ${b.text}`);
+    }
+  }
+  return found;
+})()"#;
+
+/// The least contrast of any text with the page (WCAG 2: at least 4.5 to be readable), and which text has it.
+const CONTRAST: &str = r#"(() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (css) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const light = (css) => {
+    const [r, g, b] = rgb(css).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (it) => { for (let at = it; at; at = at.parentElement) { const css = getComputedStyle(at).backgroundColor; if (rgb(css)[3] > 0) return css; } return "white"; };
+  let least = [99, ""];
+  for (const it of document.querySelectorAll("main *")) {
+    const own = [...it.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !it.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || it.closest("script, style")) continue;
+    const style = getComputedStyle(it);
+    const [a, b] = [light(it instanceof SVGElement ? style.fill : style.color), light(behind(it))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < least[0]) least = [contrast, it.textContent.trim().slice(0, 60)];
+  }
+  return least;
+})()"#;
+
+/// Controls without a name for those who cannot see them.
+const NAMELESS: &str = r#"[...document.querySelectorAll("button, input, select, [tabindex]:not([tabindex='-1'])")]
+  .filter((it) => !(it.getAttribute("aria-label") || it.textContent.trim() || it.labels?.[0]?.textContent.trim()) && !it.closest(".js-plotly-plot"))
+  .map((it) => it.outerHTML)"#;
+
+/// All of it, as the page is now.
+#[track_caller]
+pub(crate) fn check(browser: &mut Browser) {
+    let widths = browser.value("[document.documentElement.scrollWidth, innerWidth]");
+    assert!(widths[0].as_f64() <= widths[1].as_f64(), "wider than the screen: {widths}");
+    let overlaps = browser.value(OVERLAPS);
+    assert_eq!(overlaps, serde_json::json!([]), "text upon text");
+    let contrast = browser.value(CONTRAST);
+    assert!(contrast[0].as_f64().is_some_and(|contrast| contrast >= 4.5), "hard to read: {contrast}");
+    let nameless = browser.value(NAMELESS);
+    assert_eq!(nameless, serde_json::json!([]), "controls without a name");
+    let complaints = browser.complaints();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}

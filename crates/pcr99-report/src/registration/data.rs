@@ -1,0 +1,251 @@
+//! What the page's script draws, as JSON: coordinates with no more digits than can be seen.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    numbers::{exact, shown},
+    rotation::{euler_deg, quaternion},
+    view::{Pose, RegistrationView},
+};
+
+/// Coordinates so many times as large as the cloud are drawn relative to its middle: screens have single precision.
+const FAR: f64 = 50.0;
+/// Clouds are drawn nearer than they are when their middles are so many radii apart.
+const APART: f64 = 4.0;
+
+/// The middle of a cloud, and the radius in which most of it lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ball {
+    middle: [f64; 3],
+    radius: f64,
+}
+
+impl Ball {
+    /// By medians, which strays do not move.
+    fn around(points: &[[f64; 3]]) -> Self {
+        if points.is_empty() {
+            return Self { middle: [0.0; 3], radius: 1.0 };
+        }
+        let median = |mut values: Vec<f64>| {
+            let place = values.len() / 2;
+            *values.select_nth_unstable_by(place, f64::total_cmp).1
+        };
+        let middle = std::array::from_fn(|axis| median(points.iter().map(|p| p[axis]).collect()));
+        let radius = 2.0 * median(points.iter().map(|&p| distance(p, middle)).collect());
+        Self { middle, radius: if radius > 0.0 { radius } else { 1.0 } }
+    }
+
+    /// Where coordinates are drawn from: round numbers near the middle, or zero where that will do.
+    fn origin(&self) -> [f64; 3] {
+        let far = self.middle.iter().any(|x| x.abs() > FAR * self.radius);
+        let step = libm::exp10(libm::floor(libm::log10(self.radius)));
+        self.middle.map(|x| if far { (x / step).round() * step } else { 0.0 })
+    }
+}
+
+fn distance(p: [f64; 3], q: [f64; 3]) -> f64 {
+    p.iter().zip(q).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+}
+
+fn minus(p: [f64; 3], q: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|axis| p[axis] - q[axis])
+}
+
+/// Where the drawing's coordinates differ from the true ones.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Frame {
+    /// Of source and target: what was taken from their coordinates.
+    origins: [[f64; 3]; 2],
+    /// Added to the source before registration.
+    before: [f64; 3],
+    /// How far apart the clouds are, where they are drawn nearer.
+    pub(crate) apart: Option<f64>,
+}
+
+impl Frame {
+    pub(crate) fn of(view: &RegistrationView) -> Self {
+        let balls = view.clouds.each_ref().map(|cloud| Ball::around(&cloud.points));
+        let origins = balls.map(|ball| ball.origin());
+        let [source, target] = balls;
+        let between = minus(source.middle, target.middle);
+        let (length, reach) = (distance(source.middle, target.middle), source.radius + target.radius);
+        let mut before = minus(origins[0], origins[1]);
+        let mut apart = None;
+        if length > APART * reach {
+            // On the same line, side by side.
+            let nearer = minus(between, between.map(|x| x * 1.2 * reach / length));
+            before = minus(before, nearer);
+            apart = Some(length);
+        }
+        Self { origins, before, apart }
+    }
+
+    /// What stands at an axis.
+    fn axis_title(&self, axis: usize) -> String {
+        let name = ["x", "y", "z"][axis];
+        match self.origins[1][axis] {
+            0.0 => format!("{name}, target units"),
+            origin if origin > 0.0 => format!("{name} − {}", shown(origin)),
+            origin => format!("{name} + {}", shown(-origin)),
+        }
+    }
+}
+
+/// A list of coordinates, one after the other, rounded to a millionth of their spread.
+fn coordinates(points: impl Iterator<Item = [f64; 3]>, spread: f64) -> String {
+    let decimals = (5.0 - libm::floor(libm::log10(spread))).clamp(0.0, 300.0) as usize;
+    let number = |x: f64| {
+        let text = format!("{x:.decimals$}");
+        let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    };
+    let numbers: Vec<String> = points.flatten().map(number).collect();
+    format!("[{}]", numbers.join(","))
+}
+
+/// The document for the script.
+pub(crate) fn document(view: &RegistrationView, frame: &Frame) -> String {
+    let spread = |cloud: usize| Ball::around(&view.clouds[cloud].points).radius;
+    let relative = |cloud: usize| {
+        let origin = frame.origins[cloud];
+        coordinates(view.clouds[cloud].points.iter().map(|&p| minus(p, origin)), spread(cloud))
+    };
+    let line_end = |cloud: usize| {
+        let origin = frame.origins[cloud];
+        coordinates(view.lines.points.iter().map(|pair| minus(pair[cloud], origin)), spread(cloud))
+    };
+    let poses: Vec<Value> = view.poses.iter().map(|pose| of_pose(pose, frame)).collect();
+    let bins = view.bins.as_ref().map(|bins| {
+        let (places, labels): (Vec<f64>, Vec<String>) = bins.marks().into_iter().unzip();
+        json!({ "first": bins.first, "width": bins.width, "threshold": view.threshold.map(libm::log10),
+                "label": view.threshold.map(shown), "places": places, "labels": labels })
+    });
+    let parts: [(&str, String); 10] = [
+        ("are_matches", view.are_matches.to_string()),
+        ("source", relative(0)),
+        ("target", relative(1)),
+        ("from", line_end(0)),
+        ("to", line_end(1)),
+        ("index", json!(view.lines.index).to_string()),
+        ("before", json!(frame.before).to_string()),
+        ("axes", json!([0, 1, 2].map(|axis| frame.axis_title(axis))).to_string()),
+        ("bins", json!(bins).to_string()),
+        ("poses", json!(poses).to_string()),
+    ];
+    let fields: Vec<String> = parts.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    // No tag can begin in it.
+    format!("{{{}}}", fields.join(",\n")).replace('<', "\\u003c")
+}
+
+/// A pose in the drawing's coordinates, and its numbers to read and to copy.
+fn of_pose(pose: &Pose, frame: &Frame) -> Value {
+    let shift = minus(pose.model.apply(frame.origins[0]), frame.origins[1]);
+    let (mut read, mut copy) = (Map::new(), Map::new());
+    for Row { id, read: to_read, copy: to_copy, .. } in rows(pose) {
+        read.insert(id.to_owned(), json!(to_read));
+        copy.insert(id.to_owned(), json!(to_copy));
+    }
+    json!({ "linear": pose.model.linear().as_flattened(), "shift": shift, "inliers": pose.inliers, "counts": pose.counts,
+            "read": read, "copy": copy })
+}
+
+/// One way to write a transform.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    /// What the numbers mean.
+    pub(crate) note: &'static str,
+    pub(crate) read: String,
+    /// With all digits.
+    pub(crate) copy: String,
+}
+
+/// The transform in every way people write it.
+pub(crate) fn rows(pose: &Pose) -> Vec<Row> {
+    let model = &pose.model;
+    let (q, angles) = (quaternion(&model.rotation()), euler_deg(&model.rotation()));
+    let list = |numbers: &[f64], number: &dyn Fn(f64) -> String| {
+        numbers.iter().map(|&x| number(x)).collect::<Vec<_>>().join("  ")
+    };
+    let fixed = |decimals: usize| {
+        move |x: f64| {
+            let text = format!("{x:.decimals$}");
+            // Not as -0.000000.
+            if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
+                text.trim_start_matches('-').to_owned()
+            } else {
+                text
+            }
+        }
+    };
+    let row = |id, name, note, numbers: &[f64], number: &dyn Fn(f64) -> String| Row {
+        id,
+        name,
+        note,
+        read: list(numbers, number),
+        copy: numbers.iter().map(|&x| exact(x)).collect::<Vec<_>>().join(" "),
+    };
+    let matrix = model.matrix();
+    vec![
+        Row {
+            id: "matrix",
+            name: "Matrix",
+            note: "4×4, [sR t; 0 1], source to target",
+            read: aligned(matrix, &|x| {
+                if (1e-3..1e6).contains(&model.scale()) { fixed(6)(x) } else { format!("{x:.6e}") }
+            }),
+            copy: matrix.map(|row| row.map(exact).join(" ")).join("\n") + "\n",
+        },
+        row("quaternion", "Quaternion", "w  x  y  z, of length one", &q, &fixed(6)),
+        row(
+            "euler",
+            "Euler angles",
+            "roll  pitch  yaw in degrees; R = Rz(yaw)·Ry(pitch)·Rx(roll)",
+            &angles,
+            &fixed(4),
+        ),
+        row("translation", "Translation", "x  y  z, target units", &model.translation(), &shown),
+        row("scale", "Scale", "target units per source unit", &[model.scale()], &shown),
+    ]
+}
+
+fn aligned(rows: [[f64; 4]; 4], number: &dyn Fn(f64) -> String) -> String {
+    let rows = rows.map(|row| row.map(number));
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; 4] = std::array::from_fn(width);
+    let line = |row: &[String; 4]| {
+        row.iter()
+            .zip(widths)
+            .map(|(number, width)| format!("{number:>width$}"))
+            .collect::<Vec<_>>()
+            .join("  ")
+    };
+    rows.each_ref().map(line).join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_have_as_many_digits_as_can_be_seen() {
+        let text = |points: &[[f64; 3]], spread| coordinates(points.iter().copied(), spread);
+        assert_eq!(text(&[[1.0, -0.123_456_789, -1e-9]], 1.0), "[1,-0.12346,0]");
+        assert_eq!(text(&[[1234.5678, 2.5, 0.0]], 5e5), "[1235,2,0]");
+        assert_eq!(text(&[[1.5e-9, 0.0, 2e-9]], 1e-9), "[0.0000000015,0,0.000000002]");
+    }
+
+    #[test]
+    fn far_coordinates_are_drawn_from_round_numbers_nearby() {
+        let far: Vec<[f64; 3]> =
+            (0..50).map(|k| [431_207.3 + f64::from(k % 7), 5_000_000.0 - f64::from(k), 3.0]).collect();
+        let ball = Ball::around(&far);
+        let origin = ball.origin();
+        assert!(distance(origin, ball.middle) <= ball.radius, "{origin:?} {ball:?}");
+        assert_eq!(origin.map(|x| x % 10.0), [0.0; 3]);
+        let near: Vec<[f64; 3]> = (0..50).map(|k| [f64::from(k), 2.0, 3.0]).collect();
+        assert_eq!(Ball::around(&near).origin(), [0.0; 3]);
+        assert_eq!(Ball::around(&[]).origin(), [0.0; 3]);
+    }
+}

@@ -1,0 +1,64 @@
+//! Numbers as people read them.
+
+use crate::{figures::power_of_ten, tables::grouped};
+
+/// Six significant digits.
+pub(crate) fn shown(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) {
+        let before_point = libm::log10(x.abs().max(1.0)) as usize + 1;
+        let text = format!("{x:.*}", 7_usize.saturating_sub(before_point));
+        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    } else {
+        format!("{x:.5e}")
+    }
+}
+
+/// All the digits that are needed to read back the same number.
+pub(crate) fn exact(x: f64) -> String {
+    // The debugging form has an exponent where the display form would have hundreds of zeros.
+    format!("{x:?}")
+}
+
+/// One in so many: a power of ten, rounded down, written out while it can be read.
+pub(crate) fn one_in(power: f64) -> String {
+    if power < 6.0 {
+        let unit = libm::exp10(power.floor());
+        grouped((unit * (libm::exp10(power) / unit).floor()) as usize)
+    } else {
+        power_of_ten(power.floor() as i32)
+    }
+}
+
+/// A share in whole percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// A time in the unit that suits it.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} µs", 1e6 * s),
+        s if s < 1e-2 => format!("{:.2} ms", 1e3 * s),
+        s if s < 1.0 => format!("{:.0} ms", 1e3 * s),
+        s if s < 100.0 => format!("{s:.2} s"),
+        s => format!("{s:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readable() {
+        assert_eq!([1.0, 0.05, -1.25, 1234.5678, -0.0].map(shown), ["1", "0.05", "-1.25", "1234.568", "0"]);
+        assert_eq!([1e-9, 2.5e12].map(shown), ["1.00000e-9", "2.50000e12"]);
+        assert_eq!([0.31, 1.0, 3.48, 9.2, 19.0].map(one_in), ["2", "10", "3000", "10⁹", "10¹⁹"]);
+        assert_eq!(
+            [2e-5, 0.0021, 0.25, 2.0, 250.0].map(duration),
+            ["20 µs", "2.10 ms", "250 ms", "2.00 s", "250 s"]
+        );
+        assert_eq!(exact(1e-300), "1e-300");
+    }
+}

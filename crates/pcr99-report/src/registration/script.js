@@ -1,0 +1,289 @@
+// Draws before and after, keeps their cameras together, and shows the chosen candidate.
+(function () {
+  "use strict";
+  const family = getComputedStyle(document.body).fontFamily;
+  const config = { responsive: true, displaylogo: false, displayModeBar: false };
+
+  class View {
+    constructor(section) {
+      this.section = section;
+      this.data = JSON.parse(section.querySelector("script[type='application/json']").textContent);
+      this.pose = 0;
+      this.before = section.querySelector(".before");
+      this.after = section.querySelector(".after");
+      this.bars = section.querySelector(".histogram");
+      this.scenes = [this.before, this.after].filter(Boolean);
+      this.home = this.firstCamera();
+      this.sideways = this.aside();
+      this.camera = this.home;
+      this.listen();
+      this.draw().then(() => {
+        for (const scene of this.scenes) {
+          const follow = (change) => { if (change["scene.camera"]) this.turnOthers(scene, change["scene.camera"]); };
+          scene.on("plotly_relayouting", follow);
+          scene.on("plotly_relayout", follow);
+        }
+        section.dataset.ready = "true";
+      });
+    }
+
+    listen() {
+      for (const box of this.section.querySelectorAll(".layers input")) box.addEventListener("change", () => this.draw());
+      for (const radio of this.section.querySelectorAll(".poses input")) {
+        radio.addEventListener("change", () => { this.pose = Number(radio.value); this.tell(); this.draw(); });
+      }
+      for (const button of this.section.querySelectorAll("button[data-row]")) {
+        button.addEventListener("click", () => pcr99.copy(button, this.data.poses[this.pose].copy[button.dataset.row]));
+      }
+      this.section.querySelector(".reset").addEventListener("click", () => this.turn(this.home));
+      for (const scene of this.scenes) scene.addEventListener("keydown", (event) => this.press(event));
+      pcr99.onChange(() => this.draw());
+    }
+
+    // The transform of the chosen candidate, in words.
+    tell() {
+      const { read } = this.data.poses[this.pose];
+      for (const shown of this.section.querySelectorAll("pre[data-row]")) shown.textContent = read[shown.dataset.row];
+    }
+
+    // Source points before (no pose) or after.
+    moved(points, pose) {
+      const out = new Float64Array(points.length);
+      const [bx, by, bz] = this.data.before;
+      for (let i = 0; i < points.length; i += 3) {
+        const [x, y, z] = [points[i], points[i + 1], points[i + 2]];
+        if (!pose) {
+          out[i] = x + bx; out[i + 1] = y + by; out[i + 2] = z + bz;
+        } else {
+          const m = pose.linear;
+          for (let row = 0; row < 3; row++) {
+            out[i + row] = m[3 * row] * x + m[3 * row + 1] * y + m[3 * row + 2] * z + pose.shift[row];
+          }
+        }
+      }
+      return out;
+    }
+
+    // How far the source has to be moved to stand beside the target, as seen from the first camera.
+    aside() {
+      const { eye, up } = this.home;
+      const right = cross(up, eye);
+      const unit = scaled(right, 1 / Math.sqrt(dot(right, right)));
+      const middle = (points, axis) => median(column(points, axis));
+      const source = this.moved(this.data.source, null);
+      const middles = ["x", "y", "z"].map((_, axis) => middle(this.data.target, axis) - middle(source, axis));
+      const reach = (points) => {
+        const places = column(points, 0).map((x, k) => x * unit.x + points[3 * k + 1] * unit.y + points[3 * k + 2] * unit.z).sort();
+        return places.length ? 0.5 * (places[Math.floor(0.99 * places.length)] - places[Math.floor(0.01 * places.length)]) : 0;
+      };
+      const apart = 1.15 * (reach(source) + reach(this.data.target));
+      return middles.map((shift, axis) => shift - apart * unit["xyz"[axis]]);
+    }
+
+    isOn(layer) {
+      const box = this.section.querySelector(`.layers input[name=${layer}]`);
+      return box ? box.checked : false;
+    }
+
+    // Looks along the axis in which the moved source is thinnest, from a little aside.
+    firstCamera() {
+      const points = this.moved(this.data.source, this.data.poses[0]);
+      const spread = [0, 1, 2].map((axis) => {
+        const values = Float64Array.from({ length: points.length / 3 }, (_, k) => points[3 * k + axis]).sort();
+        return values.length ? values[Math.floor(0.9 * values.length)] - values[Math.floor(0.1 * values.length)] : 1;
+      });
+      const axis = spread.indexOf(Math.min(...spread));
+      const up = axis === 2 ? [0, 1, 0] : [0, 0, 1];
+      const eye = up.map((u, k) => (k === axis ? 1.65 : u ? 0.6 : 0.8));
+      const of = ([x, y, z]) => ({ x, y, z });
+      return { eye: of(eye), up: of(up), center: of(up.map((u) => -0.14 * u)) };
+    }
+
+    traces(pose) {
+      const { data } = this;
+      const chosen = this.data.poses[this.pose];
+      const shifted = (points) => {
+        const moved = this.moved(points, pose);
+        if (!pose && this.isOn("aside")) for (let i = 0; i < moved.length; i++) moved[i] += this.sideways[i % 3];
+        return moved;
+      };
+      const source = shifted(data.source);
+      // Targets of wrong matches are a fog, in which the rest must be seen.
+      const fogs = pose ? [0.08, 0.6, 1200] : [0.3, 1, 4000];
+      const fog = data.are_matches ? Math.max(fogs[0], Math.min(fogs[1], fogs[2] / data.target.length)) : 1;
+      const cloud = (layer, points, size, opacity) => ({
+        type: "scatter3d", mode: "markers", name: layer, visible: this.isOn(layer), opacity,
+        x: column(points, 0), y: column(points, 1), z: column(points, 2),
+        // A square is two triangles, a circle dozens, and at this size they look the same.
+        marker: { size, symbol: points.length > 1800 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
+        hovertemplate: `${layer}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
+      });
+      const size = (points) => (points.length > 30000 ? 1 : points.length > 9000 ? 1.6 : 2.4);
+      const from = shifted(data.from);
+      const right = new Set(chosen ? chosen.inliers : []);
+      const lines = (layer, wanted, width) => {
+        const [x, y, z, text] = [[], [], [], []];
+        data.index.forEach((match, k) => {
+          if (right.has(k) !== wanted) return;
+          for (const ends of [from, data.to]) {
+            x.push(ends[3 * k]); y.push(ends[3 * k + 1]); z.push(ends[3 * k + 2]);
+            text.push(`match ${match}`);
+          }
+          x.push(null); y.push(null); z.push(null); text.push("");
+        });
+        return {
+          type: "scatter3d", mode: wanted && pose && data.are_matches ? "lines+markers" : "lines", name: layer, visible: this.isOn(layer), x, y, z, text, hoverinfo: "text",
+          line: { width, color: pcr99.color(layer) }, opacity: wanted ? 1 : pose ? 0.2 : 0.35,
+          marker: { size: data.source.length > 9000 ? 2.5 : 4, symbol: right.size > 300 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
+        };
+      };
+      return [
+        cloud("source", source, size(source), 1), cloud("target", data.target, size(data.target), fog),
+        lines("outliers", false, 1), lines("inliers", true, 5),
+      ];
+    }
+
+    // Where nearly all points are; a stray must not make the rest a dot.
+    ranges(traces) {
+      return ["x", "y", "z"].map((axis) => {
+        const values = Float64Array.from([...traces[0][axis], ...traces[1][axis]]).sort();
+        if (!values.length) return [-1, 1];
+        const at = (part) => values[Math.round(part * (values.length - 1))];
+        const [low, high] = [at(0.005), at(0.995)];
+        const room = 0.5 * (high - low);
+        const [first, last] = [Math.max(at(0), low - room), Math.min(at(1), high + room)];
+        const edge = 0.03 * (last - first) || 1e-3 * Math.abs(last) || 0.5;
+        return [first - edge, last + edge];
+      });
+    }
+
+    layout(traces) {
+      const ranges = this.ranges(traces);
+      const longest = Math.max(...ranges.map(([low, high]) => high - low));
+      const ratio = ranges.map(([low, high]) => Math.max((high - low) / longest, 0.02));
+      const size = Math.cbrt(ratio[0] * ratio[1] * ratio[2]);
+      const axis = (k) => ({
+        title: { text: this.data.axes[k], font: { size: 11 } }, range: ranges[k], nticks: 5, tickfont: { size: 10 },
+        color: pcr99.color("soft"), gridcolor: pcr99.color("line"), zeroline: false, showspikes: false,
+        showbackground: false, linecolor: pcr99.color("line"), exponentformat: "power",
+      });
+      const grow = Math.min(1 / size, 1.25);
+      return {
+        margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", uirevision: "same",
+        font: { color: pcr99.color("ink"), family },
+        hoverlabel: { bgcolor: pcr99.color("raised"), font: { color: pcr99.color("ink") } },
+        scene: {
+          xaxis: axis(0), yaxis: axis(1), zaxis: axis(2), camera: this.camera, aspectmode: "manual",
+          aspectratio: { x: grow * ratio[0], y: grow * ratio[1], z: grow * ratio[2] },
+        },
+      };
+    }
+
+    draw() {
+      const chosen = this.data.poses[this.pose];
+      const draw = (scene, pose) => {
+        const traces = this.traces(pose);
+        return Plotly.react(scene, traces, this.layout(traces), config);
+      };
+      const drawn = [draw(this.before, null)];
+      if (this.after) drawn.push(draw(this.after, chosen));
+      if (this.bars) drawn.push(this.drawBars(chosen));
+      return Promise.all(drawn);
+    }
+
+    drawBars(pose) {
+      const { bins } = this.data;
+      const place = (k) => bins.first + (k + 0.5) * bins.width;
+      const low = pose.counts.map((_, k) => place(k) < bins.threshold);
+      const most = Math.max(...pose.counts);
+      const mostRight = Math.max(1, ...pose.counts.filter((_, k) => low[k]));
+      const words = pose.counts.map((count, k) => {
+        const [from, to] = [0, 1].map((end) => (10 ** (bins.first + (k + end) * bins.width)).toPrecision(3));
+        return `${count} between ${from} and ${to}`;
+      });
+      // Few right ones beside very many wrong ones are seen only on a logarithmic axis.
+      const log = most > 20 * mostRight;
+      const bars = {
+        type: "bar", x: pose.counts.map((_, k) => place(k)), y: pose.counts, width: bins.width, text: words,
+        textposition: "none", hoverinfo: "text",
+        marker: {
+          color: low.map((right) => pcr99.color(right ? "inliers" : "outliers")),
+          line: { width: 0.5, color: pcr99.color("raised") },
+        },
+      };
+      const axis = { color: pcr99.color("soft"), gridcolor: pcr99.color("line"), zeroline: false, fixedrange: true };
+      const layout = {
+        margin: { l: 52, r: 10, t: 24, b: 44 }, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+        font: { color: pcr99.color("ink"), family, size: 12 }, bargap: 0,
+        xaxis: { ...axis, title: { text: "residual, target units" }, tickvals: bins.places, ticktext: bins.labels, showgrid: false },
+        yaxis: {
+          ...axis, title: { text: log ? "matches (log)" : "matches" }, type: log ? "log" : "linear", dtick: log ? 1 : undefined,
+          nticks: 5, range: log ? [-0.3, Math.log10(most) + 0.1] : [0, 1.05 * most],
+        },
+        shapes: [{
+          type: "line", x0: bins.threshold, x1: bins.threshold, y0: 0, y1: 1, yref: "paper",
+          line: { color: pcr99.color("ink"), width: 1.5, dash: "dash" },
+        }],
+        annotations: [{
+          x: bins.threshold, y: 1, yref: "paper", yanchor: "bottom", text: `threshold ${bins.label}`, showarrow: false,
+          font: { size: 11 },
+        }],
+        hoverlabel: { bgcolor: pcr99.color("raised"), font: { color: pcr99.color("ink") } },
+      };
+      return Plotly.react(this.bars, [bars], layout, config);
+    }
+
+    turn(camera) {
+      this.camera = camera;
+      for (const scene of this.scenes) this.set(scene, camera);
+    }
+
+    turnOthers(scene, camera) {
+      // The library keeps what was dragged with the layout of the first drawing only.
+      scene.layout.scene.camera = structuredClone(camera);
+      if (same(camera, this.camera)) return;
+      this.camera = camera;
+      for (const other of this.scenes) if (other !== scene) this.set(other, camera);
+    }
+
+    set(scene, camera) {
+      if (!same(scene.layout.scene.camera, camera)) Plotly.relayout(scene, { "scene.camera": structuredClone(camera) });
+    }
+
+    press(event) {
+      const turns = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, 0.15], ArrowDown: [0, -0.15] };
+      const zooms = { "+": 0.85, "=": 0.85, "-": 1 / 0.85 };
+      let { eye, up, center } = this.camera;
+      if (turns[event.key]) {
+        const [sideways, upwards] = turns[event.key];
+        eye = rotated(eye, up, sideways);
+        const across = cross(up, eye);
+        const next = rotated(eye, across, -upwards);
+        // Not over the pole.
+        if (Math.abs(dot(next, up)) < 0.98 * Math.sqrt(dot(next, next) * dot(up, up))) eye = next;
+      } else if (zooms[event.key]) {
+        eye = scaled(eye, zooms[event.key]);
+      } else {
+        return;
+      }
+      event.preventDefault();
+      this.turn({ eye, up, center });
+    }
+  }
+
+  const column = (points, axis) => Float32Array.from({ length: points.length / 3 }, (_, k) => points[3 * k + axis]);
+  const median = (values) => (values.length ? values.sort()[values.length >> 1] : 0);
+  const same = (a, b) => ["eye", "up", "center"].every((part) => ["x", "y", "z"].every((axis) => a?.[part]?.[axis] === b?.[part]?.[axis]));
+  const dot = (a, b) => a.x * b.x + a.y * b.y + a.z * b.z;
+  const cross = (a, b) => ({ x: a.y * b.z - a.z * b.y, y: a.z * b.x - a.x * b.z, z: a.x * b.y - a.y * b.x });
+  const scaled = (a, s) => ({ x: s * a.x, y: s * a.y, z: s * a.z });
+  // Rodrigues' formula.
+  function rotated(v, axis, angle) {
+    const k = scaled(axis, 1 / Math.sqrt(dot(axis, axis)));
+    const [c, s, along, aside] = [Math.cos(angle), Math.sin(angle), dot(k, v), cross(k, v)];
+    const part = (name) => c * v[name] + s * aside[name] + (1 - c) * along * k[name];
+    return { x: part("x"), y: part("y"), z: part("z") };
+  }
+
+  for (const section of document.querySelectorAll("section.view")) new View(section);
+})();

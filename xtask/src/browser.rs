@@ -1,0 +1,55 @@
+//! The browser that the pages are tested in: Debian's Chromium, installed when we may.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+
+/// Sees to it that there is one, or says how to get it; where `CI` is true, there must be.
+pub(crate) fn set_up() -> Result<()> {
+    if is_there() {
+        return Ok(());
+    }
+    let may_install = is_root() && runs("apt-get", &["--version"]);
+    if may_install {
+        eprintln!("\n── installing chromium, for the tests of the pages ──");
+        let install = ["install", "-y", "--no-install-recommends", "chromium"];
+        // The list of packages may be missing or old.
+        let installed = apt(&install) || (apt(&["update"]) && apt(&install));
+        if installed && is_there() {
+            return Ok(());
+        }
+    }
+    let remedy =
+        "the pages are tested in a browser: `apt-get install chromium` as root, or name one in PCR99_BROWSER";
+    if std::env::var("CI").as_deref() == Ok("true") {
+        bail!("{remedy}");
+    }
+    eprintln!("\n── skipped: {remedy} ──");
+    Ok(())
+}
+
+/// As the tests look for it.
+fn is_there() -> bool {
+    std::env::var_os("PCR99_BROWSER").is_some()
+        || ["chromium", "chromium-browser", "google-chrome"].iter().any(|name| on_path(name))
+}
+
+fn on_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|place| place.join(name).is_file())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn apt(arguments: &[&str]) -> bool {
+    let status = Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn runs(program: &str, arguments: &[&str]) -> bool {
+    let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
