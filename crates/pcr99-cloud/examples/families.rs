@@ -82,8 +82,13 @@ fn run(scans: &Scans, seed: u64, with_viewpoints: bool, with_guess: bool) -> pcr
     let (source, target) = (prepare(&scans.source, 0), prepare(&scans.target, 1));
     let mut params = RegisterParams::new();
     if with_guess {
-        let truth = scans.truth.unwrap_or_else(|| Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]));
-        params = params.with_initial(if seed % 2 == 0 { truth } else { wrong_guess(seed, &truth, target.center()) });
+        let truth =
+            scans.truth.unwrap_or_else(|| Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]));
+        params = params.with_initial(if seed % 2 == 0 {
+            truth
+        } else {
+            wrong_guess(seed, &truth, target.center())
+        });
     }
     register(&source, &target, &params).expect("a registration")
 }

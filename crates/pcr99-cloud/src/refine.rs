@@ -279,8 +279,13 @@ impl Icp<'_> {
             let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
             parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
         };
-        // Made once, before many threads ask for them.
-        let _ = (self.source.normals(), self.target.normals());
+        // Made once, before many threads ask for them; and not at all where nobody does, which is the case for a dense source.
+        if self.refinement != Refinement::PointToPoint {
+            let _ = self.target.normals();
+            if self.faces || self.with_scale {
+                let _ = self.source.normals();
+            }
+        }
         let mut sum = collect(self.source.points.len(), &|i| self.forward(pose, i, gate));
         if self.with_scale {
             let back = pose.inverse();

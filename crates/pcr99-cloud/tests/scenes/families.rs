@@ -70,10 +70,8 @@ fn room(random: &mut Random) -> ([f64; 3], Vec<Solid>) {
     let mut solids = vec![Solid::block([0.0; 3], size)];
     let along = |random: &mut Random, half: [f64; 2]| {
         // Most furniture stands at a wall.
-        let (x, y) = (
-            between(random, half[0], size[0] - half[0]),
-            between(random, half[1], size[1] - half[1]),
-        );
+        let (x, y) =
+            (between(random, half[0], size[0] - half[0]), between(random, half[1], size[1] - half[1]));
         match random.below(6) {
             0 => [half[0] + 0.02, y],
             1 => [size[0] - half[0] - 0.02, y],
@@ -163,8 +161,7 @@ fn room_fused(seed: u64, same: bool) -> Scans {
         let cameras: Vec<Sensor> = (0..4)
             .map(|k| {
                 let at = place(random, scene, size, [0.15, 0.15], [0.6, 0.6]);
-                let camera =
-                    Sensor::camera(at, heading + 0.15 * f64::from(k), 0.5, [-0.6, 0.3], 0.01);
+                let camera = Sensor::camera(at, heading + 0.15 * f64::from(k), 0.5, [-0.6, 0.3], 0.01);
                 Sensor { steps: [0.012, 0.012], range: [0.3, 3.5], ..camera }
             })
             .collect();
@@ -324,7 +321,8 @@ fn corridor(seed: u64) -> Scans {
         }
         scene.push(Solid::block([x + 1.2, 0.4 * width, 2.5], [x + 1.8, 0.6 * width, 2.6]));
     }
-    let (first, second) = ([25.0, 0.5 * width, 1.4], [25.0 + between(&mut random, 3.0, 7.0), 0.45 * width, 1.5]);
+    let (first, second) =
+        ([25.0, 0.5 * width, 1.4], [25.0 + between(&mut random, 3.0, 7.0), 0.45 * width, 1.5]);
     let source = Sensor::all_round(first, 0.8, 9.0, 0.008).scan(&scene, &mut random);
     let target = Sensor::all_round(second, 0.8, 9.0, 0.008).scan(&scene, &mut random);
     scans(seed, &source, target, true, Some([first, second]))
@@ -355,15 +353,16 @@ fn terrain(seed: u64, same: bool) -> Scans {
             .collect();
         (waves, houses)
     };
-    let tile = |random: &mut Random, (waves, houses): &(Vec<[f64; 4]>, Vec<[f64; 5]>), low: f64, high: f64| {
-        let point = |_| {
-            let (x, y) = (between(random, low, high), between(random, 0.0, 200.0));
-            let roof = houses.iter().find(|h| (x - h[0]).abs() < h[2] && (y - h[1]).abs() < h[3]);
-            let z = roof.map_or_else(|| height(waves, x, y), |h| h[4]);
-            [x, y, z + 0.05 * random.gaussian()]
+    let tile =
+        |random: &mut Random, (waves, houses): &(Vec<[f64; 4]>, Vec<[f64; 5]>), low: f64, high: f64| {
+            let point = |_| {
+                let (x, y) = (between(random, low, high), between(random, 0.0, 200.0));
+                let roof = houses.iter().find(|h| (x - h[0]).abs() < h[2] && (y - h[1]).abs() < h[3]);
+                let z = roof.map_or_else(|| height(waves, x, y), |h| h[4]);
+                [x, y, z + 0.05 * random.gaussian()]
+            };
+            (0..40_000).map(point).collect::<Points>()
         };
-        (0..40_000).map(point).collect::<Points>()
-    };
     let first = land(&mut random);
     let source = tile(&mut random, &first, 0.0, 220.0);
     let second = if same { first } else { land(&mut random) };

@@ -7,7 +7,7 @@ mod families;
 
 use pcr99::{Similarity, random::Random};
 
-pub use families::{FAMILIES, Family, Scans};
+pub use families::{FAMILIES, Scans};
 
 pub type Points = Vec<[f64; 3]>;
 
@@ -15,10 +15,21 @@ pub type Points = Vec<[f64; 3]>;
 #[derive(Debug, Clone)]
 pub enum Solid {
     /// A box, turned about the vertical by the angle with this cosine and sine; seen from inside it is a room.
-    Block { center: [f64; 3], half: [f64; 3], turn: [f64; 2] },
-    Ball { center: [f64; 3], radius: f64 },
+    Block {
+        center: [f64; 3],
+        half: [f64; 3],
+        turn: [f64; 2],
+    },
+    Ball {
+        center: [f64; 3],
+        radius: f64,
+    },
     /// An upright cylinder with a lid.
-    Post { foot: [f64; 3], radius: f64, height: f64 },
+    Post {
+        foot: [f64; 3],
+        radius: f64,
+        height: f64,
+    },
     /// Hills: waves `[height, x, y, phase]`.
     Ground(Vec<[f64; 4]>),
 }
