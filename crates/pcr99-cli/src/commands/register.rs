@@ -11,7 +11,7 @@ use pcr99_cloud::{
 
 use crate::{
     Outcome,
-    args::{Args, Format, RefineOption, Register},
+    args::{Args, Format, Place, RefineOption, Register},
     input,
     output::{self, Sink},
     say,
@@ -29,8 +29,8 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let params = params(options)?;
     let (source_cloud, target_cloud) = (read(&options.source)?, read(&options.target)?);
     let watch = Watch::start(options.time_limit, args.quiet);
-    let source = prepared(&source_cloud, &options.source)?;
-    let target = prepared(&target_cloud, &options.target)?;
+    let source = prepared(&source_cloud, options.source_viewpoint, &options.source)?;
+    let target = prepared(&target_cloud, options.target_viewpoint, &options.target)?;
     if !args.quiet {
         for (cloud, path) in [(&source, &options.source), (&target, &options.target)] {
             note_left_out(cloud, path);
@@ -80,10 +80,10 @@ fn read(path: &Path) -> Result<Cloud> {
     Ok(read_cloud(path)?)
 }
 
-/// With the viewpoint and the normals that the file knows.
-fn prepared(cloud: &Cloud, path: &Path) -> Result<PreparedCloud> {
-    let raw =
-        RawCloud::new(&cloud.points).with_viewpoint(cloud.viewpoint).with_normals(cloud.normals.as_deref());
+/// With the normals that the file knows, and the viewpoint that it knows or that was given.
+fn prepared(cloud: &Cloud, viewpoint: Option<Place>, path: &Path) -> Result<PreparedCloud> {
+    let viewpoint = viewpoint.map(|Place(at)| at).or(cloud.viewpoint);
+    let raw = RawCloud::new(&cloud.points).with_viewpoint(viewpoint).with_normals(cloud.normals.as_deref());
     PreparedCloud::new(raw).with_context(|| format!("`{}`", path.display()))
 }
 

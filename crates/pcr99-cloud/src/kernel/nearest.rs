@@ -177,8 +177,8 @@ fn group_avx2(
         |x: &mut [i32; LANES], v| unsafe { _mm256_storeu_si256(std::ptr::from_mut(x).cast::<__m256i>(), v) };
     // |q − t|² = |q|² + |t|² − 2·q·t, with −2·q in the place of the query: at most 200 · 64 · 2 < 2¹⁵ in size. No part is negative, so that
     // the sum only falls, from less than 2³⁰ to the distance.
-    let packed = queries.map(|query| {
-        query.map(|[x, y]| [-2 * x, -2 * y]).map(|[x, y]| i32::from(x as u16) | i32::from(y) << 16)
+    let packed: [[__m256i; STEPS]; ROWS] = queries.map(|query| {
+        query.map(|[x, y]| _mm256_set1_epi32(i32::from((-2 * x) as u16) | i32::from(-2 * y) << 16))
     });
     let squares = queries.map(square);
     let mut best = rows.distances.each_ref().map(load32);
@@ -190,8 +190,7 @@ fn group_avx2(
         for (step, targets) in block.pairs.iter().enumerate() {
             let targets = load16(targets);
             for k in 0..ROWS {
-                let product = _mm256_madd_epi16(targets, _mm256_set1_epi32(packed[k][step]));
-                sums[k] = _mm256_add_epi32(sums[k], product);
+                sums[k] = _mm256_add_epi32(sums[k], _mm256_madd_epi16(targets, packed[k][step]));
             }
         }
         let number = _mm256_set1_epi32(number as i32);

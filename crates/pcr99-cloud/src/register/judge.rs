@@ -29,12 +29,15 @@ const MOST_CONTRADICTION: f64 = 0.06;
 const SIGNIFICANT: f64 = -6.0;
 /// This share of the points must be explained and not on large planes, which any two rooms or streets have; …
 const LEAST_DISTINCT: f64 = 0.03;
-/// … with matches that agree by chance at most once in so many powers of ten, …
+/// … with matches that agree by chance at most once in so many powers of ten …
 const STRONG: f64 = -100.0;
-/// … this share will do; …
+/// … this share will do, …
 const SOME_DISTINCT: f64 = 0.01;
-/// … and none is needed by a cloud of which this much overlaps, borders and all, when matches are not quite as strong.
+/// … and none is needed when they are stronger still (gentle hills are almost planes), …
+const VERY_STRONG: f64 = -200.0;
+/// … or when this much of one cloud overlaps, borders and all, …
 const WHOLE: f64 = 0.9;
+/// … and they are at least as strong as this.
 const WHOLE_STRONG: f64 = -50.0;
 /// No more of one cloud may be in the space that the other's sensor saw through.
 const MOST_IN_FREE_SPACE: f64 = 0.15;
@@ -126,6 +129,7 @@ impl Case<'_> {
         }
         let is_distinct = distinct >= LEAST_DISTINCT
             || (distinct >= SOME_DISTINCT && self.this.log10_nfa <= STRONG)
+            || self.this.log10_nfa <= VERY_STRONG
             || (overlap >= WHOLE && self.this.log10_nfa <= WHOLE_STRONG);
         if !is_distinct {
             return Reason::Plain { share: distinct };

@@ -348,6 +348,7 @@ impl<'a> Task<'a> {
             target_from_source: pose.map(|pose| self.outward(&pose)),
             assessment: pose.map(|_| seen(judgement.assessment)),
             rmse: fit.as_ref().and_then(|fit| fit.rmse),
+            information_center: fit.as_ref().map(|fit| fit.center),
             information: fit.map(|fit| fit.information),
             matches,
             candidates: found.known.iter().map(candidate).collect(),

@@ -181,8 +181,11 @@ pub struct CloudRegistration {
     /// Root mean square distance of overlapping points from the tangent planes (or points) of the target, in target units.
     pub rmse: Option<f64>,
     /// The inverse of the covariance of `(ω, t)`, with an unknown scale of `(ω, t, σ)`, 6×6 or 7×7: of a further motion
-    /// `p + ω × p + t + σ·p` of the moved points `p` in target coordinates, as if their residuals were independent.
+    /// `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p` in target coordinates, as if their residuals were independent.
     pub information: Option<Vec<Vec<f64>>>,
+    /// The `c` of the information: the middle of the overlap, in target coordinates. About it the matrix is well conditioned, however far
+    /// the coordinates are from their origin.
+    pub information_center: Option<[f64; 3]>,
     /// What the matches said; `None` when the search was skipped or found none.
     pub matches: Option<MatchSummary>,
     /// The poses that were considered, best first.
