@@ -444,9 +444,10 @@ fn number(text: &str) -> Result<f64, String> {
 fn place(text: &str) -> Result<Place, String> {
     let numbers: Result<Vec<f64>, String> = text.split(',').map(|part| number(part.trim())).collect();
     let place = numbers.ok().and_then(|numbers| <[f64; 3]>::try_from(numbers).ok());
-    place.filter(|place| place.iter().all(|x| x.is_finite())).map(Place).ok_or_else(|| {
-        "expected three numbers with commas between them, such as 0,0,1.7".to_owned()
-    })
+    place
+        .filter(|place| place.iter().all(|x| x.is_finite()))
+        .map(Place)
+        .ok_or_else(|| "expected three numbers with commas between them, such as 0,0,1.7".to_owned())
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -84,7 +84,7 @@ fn run(scans: &Scans, seed: u64, with_viewpoints: bool, with_guess: bool) -> pcr
     if with_guess {
         let truth =
             scans.truth.unwrap_or_else(|| Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]));
-        params = params.with_initial(if seed % 2 == 0 {
+        params = params.with_initial(if seed.is_multiple_of(2) {
             truth
         } else {
             wrong_guess(seed, &truth, target.center())

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use pcr99::{Scale, Status, stop::StopRequest};
 use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
-    read_cloud, register_until, write_cloud,
+    read_cloud, register::CloudSummary, register_until, write_cloud,
 };
 
 use crate::{
@@ -38,6 +38,9 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     }
     let found = register_until(&source, &target, &params, &|| watch.check())?;
     drop(watch);
+    if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
+        note_voxel(voxel, &found);
+    }
 
     let document = match if options.json { Format::Json } else { options.format } {
         Format::Json => output::cloud_json(&found),
@@ -117,6 +120,23 @@ fn params(options: &Register) -> Result<RegisterParams> {
         params = params.with_initial(initial);
     }
     Ok(params)
+}
+
+/// Says when a given voxel could not do what it should.
+fn note_voxel(voxel: f64, found: &CloudRegistration) {
+    let is_sampled_whole = |cloud: &CloudSummary| {
+        let distinct = cloud.points - cloud.not_finite - cloud.duplicates;
+        10 * cloud.sampled > 9 * distinct
+    };
+    if found.voxel > 1.001 * voxel {
+        say(&format!(
+            "note: voxels of {} would leave too many points; {} was used",
+            output::shown(voxel),
+            output::shown(found.voxel)
+        ));
+    } else if is_sampled_whole(&found.source) && is_sampled_whole(&found.target) {
+        say("note: --voxel is finer than the points are apart; without it, one that suits them is found");
+    }
 }
 
 /// Says what of a cloud was left out.

@@ -44,6 +44,7 @@ use crate::{
     orient::Orientation,
     prepare::PreparedCloud,
     refine::{FinalFit, Icp, Refinement},
+    verify::Assessment,
     voxel::{Density, VoxelSample},
 };
 
@@ -89,6 +90,8 @@ const FINE_POINTS: usize = 5000;
 const MOST_SAMPLED: usize = 40_000;
 /// Voxels are at least this share of the larger cloud.
 const FINEST: f64 = 1e-5;
+/// Clouds of which so much overlaps are the same.
+const ALL_OVERLAPS: f64 = 0.8;
 /// The dense level has voxels of this share of the others.
 const FINE: f64 = 0.5;
 
@@ -215,7 +218,11 @@ impl<'a> Task<'a> {
             let best = initial.clone().or_else(|| found.known.first().cloned());
             let Some(best) = best else { break };
             let judged = self.refine_and_judge(&found, &best, with_scale);
-            let done = judged.1.status == Status::Registered;
+            // What slides although all of it overlaps will slide whatever is found: a ball in a ball.
+            let Assessment { overlap_source, overlap_target, .. } = judged.1.assessment;
+            let slides =
+                judged.1.reason == Reason::Slides && overlap_source.min(overlap_target) > ALL_OVERLAPS;
+            let done = judged.1.status == Status::Registered || slides;
             found.pose = Some(judged);
             if done {
                 break;
@@ -315,7 +322,7 @@ impl<'a> Task<'a> {
     }
 
     fn outcome(self, found: Found) -> CloudRegistration {
-        let seen = |assessment: crate::verify::Assessment| {
+        let seen = |assessment: Assessment| {
             if self.swapped { assessment.inverse() } else { assessment }
         };
         let candidate = |c: &Contender| PoseCandidate {

@@ -1,5 +1,7 @@
 //! Families of scenes, each with as many members as there are seeds.
 
+use std::f64::consts::TAU;
+
 use pcr99::{Similarity, random::Random};
 
 use super::{Points, Sensor, Solid, between, fused, height, moved};
@@ -331,10 +333,10 @@ fn corridor(seed: u64) -> Scans {
 fn hills(random: &mut Random, tallest: f64, length: f64) -> Vec<[f64; 4]> {
     (0..10)
         .map(|_| {
-            let wave = 6.28 / between(random, 0.25 * length, length);
-            let way = between(random, 0.0, 6.28);
+            let wave = TAU / between(random, 0.25 * length, length);
+            let way = between(random, 0.0, TAU);
             let height = tallest * 0.5 / (wave * length);
-            [height, wave * way.cos(), wave * way.sin(), between(random, 0.0, 6.28)]
+            [height, wave * way.cos(), wave * way.sin(), between(random, 0.0, TAU)]
         })
         .collect()
 }
@@ -446,7 +448,7 @@ fn yard(seed: u64, same: bool) -> Scans {
     let build = |random: &mut Random| {
         let mut scene = vec![Solid::block([-60.0, -60.0, -1.0], [60.0, 60.0, 0.0])];
         for _ in 0..16 {
-            let (way, far) = (between(random, 0.0, 6.28), between(random, 5.0, 22.0));
+            let (way, far) = (between(random, 0.0, TAU), between(random, 5.0, 22.0));
             let center = [far * way.cos(), far * way.sin()];
             let half = [between(random, 0.5, 4.0), between(random, 0.3, 3.0), between(random, 0.4, 3.0)];
             let angle = between(random, 0.0, 3.0);
@@ -454,7 +456,7 @@ fn yard(seed: u64, same: bool) -> Scans {
             scene.push(Solid::Block { center, half, turn: [angle.cos(), angle.sin()] });
         }
         for _ in 0..6 {
-            let (way, far) = (between(random, 0.0, 6.28), between(random, 4.0, 20.0));
+            let (way, far) = (between(random, 0.0, TAU), between(random, 4.0, 20.0));
             let radius = between(random, 0.5, 1.5);
             scene.push(Solid::Ball { center: [far * way.cos(), far * way.sin(), 0.3 * radius], radius });
         }
