@@ -124,6 +124,10 @@ class Assessment(NamedTuple):
     normal_agreement: float
     #: Mean distance of overlapping points from the tangent plane of the other, in voxels.
     residual_voxels: float
+    #: Share of the points that are just above or below a surface which the other cloud saw all round there; large planes count less.
+    contradiction: float
+    #: Share of all points that fit and are neither on a large plane nor at its edge.
+    distinct: float
 
 
 def verify(

@@ -357,9 +357,25 @@ class CloudRegistration(Registration):
         return self._number("rmse")
 
     @property
+    def contradiction(self) -> Optional[float]:
+        """Share of the points that are just above or below a surface which the other cloud saw all round there."""
+        return self._number("contradiction")
+
+    @property
+    def distinct(self) -> Optional[float]:
+        """Share of all points that fit and are neither on a large plane nor at its edge."""
+        return self._number("distinct")
+
+    @property
     def information(self) -> Optional[Floats]:
-        """The inverse of the covariance of a further motion ``(ω, t)``, with unknown scale ``(ω, t, σ)``: 6×6 or 7×7."""
+        """The inverse of the covariance of a further motion ``(ω, t)`` about ``information_center``, with unknown scale ``(ω, t, σ)``:
+        6×6 or 7×7."""
         return self._array("information")
+
+    @property
+    def information_center(self) -> Optional[Floats]:
+        """The middle of the overlap, in target coordinates: the point that ``information`` is about."""
+        return self._array("information_center")
 
     @property
     def voxel(self) -> float:

@@ -170,7 +170,7 @@ pub(crate) fn verify(
     transform: PyReadonlyArray2<'_, f64>,
     voxel: f64,
     threads: Option<usize>,
-) -> PyResult<(f64, f64, f64, f64)> {
+) -> PyResult<[f64; 6]> {
     let (source, target) = (Arc::clone(&source.get().cloud), Arc::clone(&target.get().cloud));
     let matrix: Vec<[f64; 4]> = rows(&transform)?;
     work::run(py, move || {
@@ -182,7 +182,8 @@ pub(crate) fn verify(
         let assessment = work::with_threads(threads, || {
             Assessment::of(&source.level(voxel / pose.scale()), &target.level(voxel), &inner, voxel)
         })?;
-        let Assessment { overlap_source, overlap_target, agreement, residual } = assessment;
-        Ok((overlap_source, overlap_target, agreement, residual))
+        let Assessment { overlap_source, overlap_target, agreement, residual, contradiction, distinct } =
+            assessment;
+        Ok([overlap_source, overlap_target, agreement, residual, contradiction, distinct])
     })
 }

@@ -196,9 +196,16 @@ pub struct Register {
     /// How the pose is refined.
     #[arg(long, value_enum, default_value_t = RefineOption::PointToPlane)]
     pub refine: RefineOption,
-    /// Start from the 4×4 matrix in this text file instead of searching.
+    /// Refine and judge the 4×4 matrix in this text file; what a search finds beside it counts against it.
     #[arg(long, value_name = "FILE")]
     pub initial: Option<PathBuf>,
+    /// Where the sensor of the source was, in its coordinates: orients normals, and tells what it saw to be free [default: what the
+    /// file says].
+    #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
+    pub source_viewpoint: Option<Place>,
+    /// The same for the target.
+    #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
+    pub target_viewpoint: Option<Place>,
     /// Threads to use [default: all cores]; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub threads: Option<u64>,
@@ -228,6 +235,10 @@ pub struct Register {
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
 }
+
+/// A place in the coordinates of a cloud.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place(pub [f64; 3]);
 
 /// How a pose is refined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -523,6 +534,15 @@ fn number(text: &str) -> Result<f64, String> {
 }
 
 /// A finite number above zero.
+fn place(text: &str) -> Result<Place, String> {
+    let numbers: Result<Vec<f64>, String> = text.split(',').map(|part| number(part.trim())).collect();
+    let place = numbers.ok().and_then(|numbers| <[f64; 3]>::try_from(numbers).ok());
+    place
+        .filter(|place| place.iter().all(|x| x.is_finite()))
+        .map(Place)
+        .ok_or_else(|| "expected three numbers with commas between them, such as 0,0,1.7".to_owned())
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number = number(text).ok().filter(|number| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "expected a positive number".to_owned())

@@ -61,7 +61,8 @@ pub fn of_clouds(found: &CloudRegistration) -> Value {
     let fit = |a: &Assessment| json!({ "source": a.overlap_source, "target": a.overlap_target });
     let candidate = |c: &PoseCandidate| {
         json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa,
-                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.agreement, "residual_voxels": c.assessment.residual })
+                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.agreement, "residual_voxels": c.assessment.residual,
+                "contradiction": c.assessment.contradiction, "distinct": c.assessment.distinct })
     };
     let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
     let cloud = |c: &CloudSummary| json!({ "points": c.points, "not_finite": c.not_finite, "duplicates": c.duplicates, "sampled": c.sampled });
@@ -84,7 +85,10 @@ pub fn of_clouds(found: &CloudRegistration) -> Value {
         "overlap": found.assessment.as_ref().map(fit),
         "normal_agreement": found.assessment.map(|a| a.agreement),
         "rmse": found.rmse,
+        "contradiction": found.assessment.map(|a| a.contradiction),
+        "distinct": found.assessment.map(|a| a.distinct),
         "information": found.information,
+        "information_center": found.information_center,
         "voxel": found.voxel,
         "clouds": { "source": cloud(&found.source), "target": cloud(&found.target) },
         "correspondences": matches.map_or(0, |m| m.matches),
@@ -130,6 +134,9 @@ pub fn doubt_of_clouds(found: &CloudRegistration) -> Option<&'static str> {
         Reason::Slides => Some("slides"),
         Reason::FreeSpace { .. } => Some("free_space"),
         Reason::Extents { .. } => Some("extents"),
+        Reason::Contradicted { .. } => Some("contradicted"),
+        Reason::Plain { .. } => Some("plain"),
+        Reason::Beaten => Some("beaten"),
     }
 }
 

@@ -103,6 +103,9 @@ pub mod prepare;
 /// Poses held against the clouds.
 pub mod verify;
 
+/// What each point says of a pose.
+mod witness;
+
 /// Iterated closest points.
 pub mod refine;
 

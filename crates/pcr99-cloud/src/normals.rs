@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::{
     tree::KdTree,
-    vector::{dot, minus, symmetric_eigen},
+    vector::{dot, minus},
 };
 
 /// With fewer neighbours than this within the radius, the nearest few farther away help out.
@@ -13,7 +13,7 @@ const FEW: usize = 5;
 const HELPERS: usize = 8;
 /// … but no farther than so many radii.
 const REACH: f64 = 2.5;
-/// A neighbourhood whose second largest extent (standard deviation) is below this share of its largest is a line, and has no normal.
+/// A neighbourhood whose second largest extent (standard deviation) is below about this share of its largest is a line, and has no normal.
 const LINE: f64 = 0.05;
 
 /// The normals of a cloud's points: unit vectors whose sign means nothing yet; zero where the neighbours do not fix a plane.
@@ -69,13 +69,52 @@ impl Moments {
                 self.products[i.max(j)][i.min(j)] / n - self.sum[i] / n * (self.sum[j] / n)
             })
         });
-        let (values, vectors) = symmetric_eigen(&covariance);
-        if self.count < 3 || values[1] <= LINE * LINE * values[2] {
-            return [0.0; 3];
-        }
-        let length = dot(vectors[0], vectors[0]).sqrt();
-        vectors[0].map(|x| x / length)
+        if self.count < 3 { [0.0; 3] } else { least_direction(&covariance).unwrap_or([0.0; 3]) }
     }
+}
+
+/// The unit eigenvector of the least eigenvalue of a covariance matrix; `None` for that of a line or a point.
+///
+/// It is the eigenvector of the greatest eigenvalue `λ₂λ₃` of the adjugate matrix, whose powers tend to `n·nᵀ`. Six squares take the ratio of
+/// the next eigenvalue to its 64th power; where even that is not small, the neighbourhood has no normal to speak of.
+fn least_direction(covariance: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
+    let trace = covariance[0][0] + covariance[1][1] + covariance[2][2];
+    if !(trace > f64::MIN_POSITIVE && trace.is_finite()) {
+        return None;
+    }
+    // xx, yy, zz, xy, xz, yz, in units in which the trace is one.
+    let [a, b, c] = [0, 1, 2].map(|k| covariance[k][k] / trace);
+    let [d, e, f] = [[1, 0], [2, 0], [2, 1]].map(|[i, j]| covariance[i][j] / trace);
+    let adjugate = [b * c - f * f, a * c - e * e, a * b - d * d, e * f - c * d, d * f - b * e, d * e - a * f];
+    let pairs = adjugate[0] + adjugate[1] + adjugate[2];
+    if pairs <= LINE * LINE {
+        return None;
+    }
+    let mut m = adjugate.map(|x| x / pairs);
+    for _ in 0..6 {
+        let [a, b, c, d, e, f] = m;
+        let square = [
+            a * a + d * d + e * e,
+            d * d + b * b + f * f,
+            e * e + f * f + c * c,
+            a * d + d * b + e * f,
+            a * e + d * f + e * c,
+            d * e + b * f + f * c,
+        ];
+        let size = square[0] + square[1] + square[2];
+        m = square.map(|x| x / size);
+    }
+    let [a, b, c, d, e, f] = m;
+    // All rows are multiples of the vector; the longest is the surest.
+    let row = if a >= b && a >= c {
+        [a, d, e]
+    } else if b >= c {
+        [d, b, f]
+    } else {
+        [e, f, c]
+    };
+    let length = dot(row, row).sqrt();
+    Some(row.map(|x| x / length))
 }
 
 #[cfg(test)]

@@ -250,11 +250,11 @@ impl Level {
     /// Samples `points`.
     pub fn of(points: &[[f64; 3]], given_normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
         let sample = VoxelSample::with_normals(points, given_normals, voxel);
-        let order = KdTree::new(&sample.points);
-        let points: Vec<[f64; 3]> = order.order().iter().map(|&i| sample.points[i as usize]).collect();
-        let tree = KdTree::new(&points);
+        let mut tree = KdTree::new(&sample.points);
+        let order = tree.take_order();
+        let points: Vec<[f64; 3]> = order.iter().map(|&i| sample.points[i as usize]).collect();
         let guides = match given_normals {
-            Some(_) => order.order().iter().map(|&i| sample.normals[i as usize]).collect(),
+            Some(_) => order.iter().map(|&i| sample.normals[i as usize]).collect(),
             None => Vec::new(),
         };
         Self { voxel, points, tree, normals: OnceLock::new(), guides }

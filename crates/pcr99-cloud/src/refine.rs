@@ -56,8 +56,10 @@ pub struct Icp<'a> {
 pub struct FinalFit {
     /// Root mean square residual, in target units; `None` without pairs.
     pub rmse: Option<f64>,
-    /// The inverse of the covariance of `(ω, t)` or `(ω, t, σ)`, as if residuals were independent.
+    /// The inverse of the covariance of `(ω, t)` or `(ω, t, σ)`, turning and scaling about `center`, as if residuals were independent.
     pub information: Vec<Vec<f64>>,
+    /// The middle of the pairs, in the frame of the target.
+    pub center: [f64; 3],
 }
 
 /// Normal equations: `N` is 6, or 7 with scale.
@@ -201,24 +203,36 @@ impl Icp<'_> {
     pub fn final_fit(&self, pose: &Similarity, gate: f64, frame: &Similarity) -> FinalFit {
         let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let to_points = self.refinement == Refinement::PointToPoint;
+        let rows = if self.with_scale { 7 } else { 6 };
+        let places = self.sum_pairs(pose, gate, &|sum, pair| {
+            sum.weight += 1.0;
+            sum.places.iter_mut().zip(pair.moved).for_each(|(sum, x)| *sum += x);
+        });
+        if places.weight == 0.0 {
+            return FinalFit {
+                rmse: None,
+                information: vec![vec![0.0; rows]; rows],
+                center: frame.translation(),
+            };
+        }
+        // About the middle of the pairs: about a far origin, as that of UTM coordinates, turning and shifting would be all but the same.
+        let middle = places.places.map(|x| x / places.weight);
         let sum = self.sum_pairs(pose, gate, &|sum, pair| {
-            let (moved, fixed) = (frame.apply(pair.moved), frame.apply(pair.fixed));
+            let turn = |v| rotate(&frame.rotation(), v).map(|x| frame.scale() * x);
+            let (moved, fixed) = (turn(minus(pair.moved, middle)), turn(minus(pair.fixed, middle)));
             let turned = [rotate(&frame.rotation(), pair.normal)];
             for &normal in if to_points { &axes[..] } else { &turned[..] } {
                 sum.add(moved, fixed, normal, 1.0);
             }
             sum.pairs += 1;
         });
-        let rows = if self.with_scale { 7 } else { 6 };
-        if sum.pairs == 0 {
-            return FinalFit { rmse: None, information: vec![vec![0.0; rows]; rows] };
-        }
         // Residuals of an exact copy are rounding errors; they do not make the pose infinitely certain.
         let finest = 1e-6 * gate * frame.scale();
         let variance = (sum.sum_sq / sum.weight).max(finest * finest);
         let information =
             (0..rows).map(|i| (0..rows).map(|j| sum.matrix[i][j] / variance).collect()).collect();
-        FinalFit { rmse: Some((sum.sum_sq / sum.pairs as f64).sqrt()), information }
+        let rmse = Some((sum.sum_sq / sum.pairs as f64).sqrt());
+        FinalFit { rmse, information, center: frame.apply(middle) }
     }
 
     /// How firmly the pairs within `gate` hold the pose: the least eigenvalue of the mean of `row·rowᵀ`, about the middle of the pairs and
@@ -279,8 +293,13 @@ impl Icp<'_> {
             let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
             parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
         };
-        // Made once, before many threads ask for them.
-        let _ = (self.source.normals(), self.target.normals());
+        // Made once, before many threads ask for them; and not at all where nobody does, which is the case for a dense source.
+        if self.refinement != Refinement::PointToPoint {
+            let _ = self.target.normals();
+            if self.faces || self.with_scale {
+                let _ = self.source.normals();
+            }
+        }
         let mut sum = collect(self.source.points.len(), &|i| self.forward(pose, i, gate));
         if self.with_scale {
             let back = pose.inverse();

@@ -74,6 +74,12 @@ impl KdTree {
         &self.ids
     }
 
+    /// The same order, after which the tree is that of the points put into it.
+    pub(crate) fn take_order(&mut self) -> Vec<u32> {
+        let in_order = (0..self.ids.len() as u32).collect();
+        std::mem::replace(&mut self.ids, in_order)
+    }
+
     /// The point nearest to `query` of those not farther than `radius`; the one with the lowest index of several.
     pub fn nearest(&self, query: [f64; 3], radius: f64) -> Option<Neighbor> {
         let mut best = Neighbor { index: usize::MAX, distance_sq: radius * radius };

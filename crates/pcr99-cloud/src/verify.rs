@@ -1,18 +1,14 @@
 //! Verification: what the clouds themselves say of a pose.
 
 use pcr99::Similarity;
-use rayon::prelude::*;
 
 use crate::{
     grid::{KeyTable, key_of},
     prepare::Level,
-    vector::{distance_sq, dot, lower_median, minus, rotate},
+    vector::{distance_sq, dot, lower_median, minus},
+    witness::{Jury, Side},
 };
 
-/// Points count as overlapping when one of the other cloud is within so many voxels.
-const NEAR: f64 = 1.5;
-/// Normals agree within 30°, whatever their signs.
-const AGREE: f64 = 0.866;
 /// Points of each cloud that are looked at.
 const LOOKED_AT: usize = 2000;
 
@@ -27,39 +23,41 @@ pub struct Assessment {
     pub agreement: f64,
     /// Mean distance of overlapping points from the tangent plane of the other, in voxels.
     pub residual: f64,
+    /// Share of the points with something to say that are a few voxels above or below a surface which the other cloud saw all round
+    /// there. Points on large planes count less: floors and walls are everywhere.
+    pub contradiction: f64,
+    /// Share of all points that overlap and agree, and are neither on a large plane nor at its edge.
+    pub distinct: f64,
 }
 
 impl Assessment {
     /// Of the pose of two sampled clouds; `voxel` in target units.
     pub fn of(source: &Level, target: &Level, pose: &Similarity, voxel: f64) -> Self {
-        Self::with_points(source, target, pose, voxel, LOOKED_AT)
+        let (from, to) = (Side::unoriented(source), Side::unoriented(target));
+        Jury::of(source, target, LOOKED_AT).hear(from, to, pose, voxel).assessment
     }
 
-    /// The same, looking at no more than about `points` points of each cloud.
-    pub fn with_points(source: &Level, target: &Level, pose: &Similarity, voxel: f64, points: usize) -> Self {
-        let reach = NEAR * voxel;
-        let back = pose.inverse();
-        let there = Tally::of(source, target, pose, reach, points);
-        let here = Tally::of(target, source, &back, reach / pose.scale(), points);
-        let (near, agreeing) = (there.near + here.near, there.agreeing + here.agreeing);
-        let residual = there.residual / voxel + here.residual / (voxel / pose.scale());
-        let share = |part: usize, whole: usize| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
-        Self {
-            overlap_source: share(there.near, there.all),
-            overlap_target: share(here.near, here.all),
-            agreement: share(agreeing, near),
-            residual: if near > 0 { residual / near as f64 } else { NEAR },
-        }
-    }
+    /// Nothing overlaps.
+    pub(crate) const NOTHING: Self = Self {
+        overlap_source: 0.0,
+        overlap_target: 0.0,
+        agreement: 0.0,
+        residual: 0.0,
+        contradiction: 0.0,
+        distinct: 0.0,
+    };
 
     /// The same pose seen from the other cloud.
     pub fn inverse(&self) -> Self {
         Self { overlap_source: self.overlap_target, overlap_target: self.overlap_source, ..*self }
     }
 
-    /// How well it fits, to compare poses of the same clouds: overlap both ways, times the share of agreeing normals, over the residual.
+    /// How well it fits, to compare poses of the same clouds: overlap both ways, times the share of agreeing normals, over the residual, times
+    /// the eighth power of the share of points that are not contradicted.
     pub fn score(&self) -> f64 {
-        self.overlap_source * self.overlap_target * self.agreement / (0.1 + self.residual)
+        let square = (1.0 - self.contradiction) * (1.0 - self.contradiction);
+        let trust = square * square * square * square;
+        self.overlap_source * self.overlap_target * self.agreement * trust / (0.1 + self.residual)
     }
 }
 
@@ -113,37 +111,6 @@ fn direction(v: [f64; 3], step: f64) -> Option<(u64, f64)> {
     // The face of the cube is the third coordinate.
     let face = (2 * widest + usize::from(v[widest] < 0.0)) as f64 + 0.5;
     key_of([u / step, w / step, face], 1.0).map(|key| (key, depth))
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    all: usize,
-    near: usize,
-    agreeing: usize,
-    residual: f64,
-}
-
-impl Tally {
-    fn of(from: &Level, to: &Level, pose: &Similarity, reach: f64, points: usize) -> Self {
-        let stride = from.points.len().div_ceil(points).max(1);
-        let look = |i: usize| {
-            let moved = pose.apply(from.points[i]);
-            let near = to.tree.nearest(moved, reach)?;
-            let normal = to.normals()[near.index];
-            let off = dot(normal, minus(moved, to.points[near.index])).abs();
-            let agrees = dot(rotate(&pose.rotation(), from.normals()[i]), normal).abs() >= AGREE;
-            Some((off, agrees))
-        };
-        let picked: Vec<usize> = (0..from.points.len()).step_by(stride).collect();
-        let found: Vec<Option<(f64, bool)>> = picked.par_iter().map(|&i| look(i)).collect();
-        let mut tally = Self { all: picked.len(), ..Self::default() };
-        for (off, agrees) in found.into_iter().flatten() {
-            tally.near += 1;
-            tally.agreeing += usize::from(agrees);
-            tally.residual += off;
-        }
-        tally
-    }
 }
 
 #[cfg(test)]

@@ -403,3 +403,19 @@ fn matches_are_in_the_coordinates_of_the_clouds() {
         }
     }
 }
+
+#[test]
+fn the_information_of_far_coordinates_is_well_conditioned() {
+    let truth = motion(24, 1.0, 1.0);
+    let (source, target) = pair(24, &truth, 0.01);
+    let near = run(&source, &target, &RegisterParams::new());
+    let utm = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [448_262.0, 5_411_932.0, 300.0]);
+    let far = run(&source, &moved(&target, &utm), &RegisterParams::new());
+    let (a, b) = (near.information.expect("one"), far.information.expect("one"));
+    for (x, y) in a.iter().flatten().zip(b.iter().flatten()) {
+        assert!((x - y).abs() < 1e-3 * a[0][0].max(a[3][3]), "{x} {y}");
+    }
+    let (c, d) = (near.information_center.expect("one"), far.information_center.expect("one"));
+    assert!((0..3).all(|k| (d[k] - c[k] - utm.translation()[k]).abs() < 0.01));
+    assert!((0..3).all(|k| c[k].abs() < 7.0), "in the overlap: {c:?}");
+}

@@ -6,13 +6,13 @@ use anyhow::{Context, Result, ensure};
 use pcr99::{Scale, Status, stop::StopRequest};
 use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
-    document, read_cloud, read_transform, register_until, write_cloud,
+    document, read_cloud, read_transform, register::CloudSummary, register_until, write_cloud,
 };
 use pcr99_report::RegistrationView;
 
 use crate::{
     Outcome,
-    args::{Args, Format, RefineOption, Register},
+    args::{Args, Format, Place, RefineOption, Register},
     output::{self, Sink},
     page::{self, PageFile},
     say,
@@ -34,8 +34,8 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let (source_cloud, target_cloud) =
         (read(&options.source, args.quiet)?, read(&options.target, args.quiet)?);
     let watch = Watch::start(options.time_limit, args.quiet);
-    let source = prepared(&source_cloud, &options.source)?;
-    let target = prepared(&target_cloud, &options.target)?;
+    let source = prepared(&source_cloud, options.source_viewpoint, &options.source)?;
+    let target = prepared(&target_cloud, options.target_viewpoint, &options.target)?;
     if !args.quiet {
         for (cloud, path) in [(&source, &options.source), (&target, &options.target)] {
             note_left_out(cloud, path);
@@ -43,6 +43,9 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     }
     let found = register_until(&source, &target, &params, &|| watch.check())?;
     drop(watch);
+    if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
+        note_voxel(voxel, &found);
+    }
 
     let document = match if options.json { Format::Json } else { options.format } {
         Format::Json => document::to_text(&document::of_clouds(&found)),
@@ -115,10 +118,10 @@ fn read(path: &Path, quiet: bool) -> Result<Cloud> {
     Ok(read_cloud(path)?)
 }
 
-/// With the viewpoint and the normals that the file knows.
-fn prepared(cloud: &Cloud, path: &Path) -> Result<PreparedCloud> {
-    let raw =
-        RawCloud::new(&cloud.points).with_viewpoint(cloud.viewpoint).with_normals(cloud.normals.as_deref());
+/// With the normals that the file knows, and the viewpoint that it knows or that was given.
+fn prepared(cloud: &Cloud, viewpoint: Option<Place>, path: &Path) -> Result<PreparedCloud> {
+    let viewpoint = viewpoint.map(|Place(at)| at).or(cloud.viewpoint);
+    let raw = RawCloud::new(&cloud.points).with_viewpoint(viewpoint).with_normals(cloud.normals.as_deref());
     PreparedCloud::new(raw).with_context(|| format!("`{}`", path.display()))
 }
 
@@ -152,6 +155,23 @@ fn params(options: &Register) -> Result<RegisterParams> {
         params = params.with_initial(initial);
     }
     Ok(params)
+}
+
+/// Says when a given voxel could not do what it should.
+fn note_voxel(voxel: f64, found: &CloudRegistration) {
+    let is_sampled_whole = |cloud: &CloudSummary| {
+        let distinct = cloud.points - cloud.not_finite - cloud.duplicates;
+        10 * cloud.sampled > 9 * distinct
+    };
+    if found.voxel > 1.001 * voxel {
+        say(&format!(
+            "note: voxels of {} would leave too many points; {} was used",
+            output::shown(voxel),
+            output::shown(found.voxel)
+        ));
+    } else if is_sampled_whole(&found.source) && is_sampled_whole(&found.target) {
+        say("note: --voxel is finer than the points are apart; without it, one that suits them is found");
+    }
 }
 
 /// Says what of a cloud was left out.

@@ -73,6 +73,10 @@ fn two_clouds_give_matrix_document_and_aligned_cloud() {
     assert!(document["fitness"].as_f64().expect("a number") > 0.7);
     assert!(document["overlap"]["target"].as_f64().expect("a number") > 0.7);
     assert_eq!(document["information"].as_array().expect("rows").len(), 6);
+    assert_eq!(document["information_center"].as_array().expect("a place").len(), 3);
+    assert!(document["contradiction"].as_f64().expect("a number") < 0.05);
+    assert_eq!(document["candidates"][0]["log10_nfa"], document["evidence"]["log10_nfa"]);
+    assert_eq!(document["candidates"][0]["transform"], document["transform"]);
     assert_eq!(document["clouds"]["source"]["points"], 9000);
     assert!(document["seconds"]["features"].as_f64().expect("a number") > 0.0);
     assert!(document["evidence"]["log10_nfa"].as_f64().expect("a number") < -20.0);
@@ -151,6 +155,8 @@ fn bad_input_is_named_and_nothing_is_written() {
         ("a.xyz b.xyz --initial short.txt", "`short.txt`: 4 number(s), but a transform has 16"),
         ("a.xyz b.xyz --initial odd.txt", "`odd.txt`: not [sR t; 0 1] with a rotation R"),
         ("a.xyz b.xyz --voxel -1", "expected a positive number"),
+        ("a.xyz b.xyz --source-viewpoint 1,2", "expected three numbers with commas between them"),
+        ("a.xyz b.xyz --target-viewpoint 1,nan,0", "expected three numbers with commas between them"),
         ("a.xyz b.xyz --refine magic", "invalid value 'magic'"),
         (
             "a.xyz b.xyz --write-aligned moved.doc",

@@ -44,6 +44,7 @@ use crate::{
     orient::Orientation,
     prepare::PreparedCloud,
     refine::{FinalFit, Icp, Refinement},
+    verify::Assessment,
     voxel::{Density, VoxelSample},
 };
 
@@ -89,6 +90,8 @@ const FINE_POINTS: usize = 5000;
 const MOST_SAMPLED: usize = 40_000;
 /// Voxels are at least this share of the larger cloud.
 const FINEST: f64 = 1e-5;
+/// Clouds of which so much overlaps are the same.
+const ALL_OVERLAPS: f64 = 0.8;
 /// The dense level has voxels of this share of the others.
 const FINE: f64 = 0.5;
 
@@ -111,7 +114,7 @@ struct Found {
     /// Best first.
     known: Vec<Contender>,
     attempt: Option<Attempt>,
-    pose: Option<(Similarity, Judgement)>,
+    pose: Option<(Contender, Judgement)>,
 }
 
 impl<'a> Task<'a> {
@@ -134,8 +137,8 @@ impl<'a> Task<'a> {
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
         let found = match (self.params.initial(), self.scale) {
-            (Some(initial), _) => self.start_from(initial),
-            (None, Scale::Known(scale)) => self.search(scale.get(), self.scale)?,
+            (Some(initial), _) => self.start_from(initial)?,
+            (None, Scale::Known(scale)) => self.search(scale.get(), self.scale, None)?,
             (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
         };
         Ok(self.outcome(found))
@@ -180,38 +183,63 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Searches with a scale that is known at least about; `range` says what is known of it.
-    fn search(&mut self, scale: f64, range: Scale) -> Result<Found, RegisterError> {
+    /// Searches with a scale that is known at least about; `range` says what is known of it. A pose that the caller gave is what is
+    /// judged; what is found beside it are its rivals.
+    fn search(
+        &mut self,
+        scale: f64,
+        range: Scale,
+        given: Option<Similarity>,
+    ) -> Result<Found, RegisterError> {
         let with_scale = !matches!(range, Scale::Known(_));
         let levels = self.levels(scale);
         let mut found = Found { levels, known: Vec::new(), attempt: None, pose: None };
+        let mut initial: Option<Contender> = None;
         for effort in [Effort::Mutual, Effort::All] {
             if self.is_stopped() {
                 break;
             }
             let attempt =
                 self.pair.attempt(&found.levels, range, effort, self.params, self.stop, &mut self.clock)?;
+            if let Some(start) = given.filter(|_| initial.is_none()) {
+                initial = Some(found.levels.given(start, with_scale, self.params.refinement()));
+            }
             if let Some(attempt) = attempt {
+                // All poses are judged by the same matches, those of the last search.
+                found.known.iter_mut().chain(&mut initial).for_each(|c| attempt.count(&found.levels, c));
                 found.known.extend(attempt.contenders(&found.levels, with_scale, self.params.refinement()));
                 found.attempt = Some(attempt);
             }
-            if found.known.is_empty() {
+            if found.known.is_empty() && given.is_none() {
                 found.known.push(found.levels.guess(scale, with_scale));
             }
             found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
             self.clock.lap("verify");
-            let judged = self.refine_and_judge(&found, with_scale);
-            let done = judged.1.status == Status::Registered;
+            let best = initial.clone().or_else(|| found.known.first().cloned());
+            let Some(best) = best else { break };
+            let judged = self.refine_and_judge(&found, &best, with_scale);
+            // What slides although all of it overlaps will slide whatever is found: a ball in a ball.
+            let Assessment { overlap_source, overlap_target, .. } = judged.1.assessment;
+            let slides =
+                judged.1.reason == Reason::Slides && overlap_source.min(overlap_target) > ALL_OVERLAPS;
+            let done = judged.1.status == Status::Registered || slides;
             found.pose = Some(judged);
             if done {
                 break;
             }
         }
+        // The pose that was judged, with the numbers that it was judged by, comes first.
+        if let Some((this, _)) = &found.pose {
+            let this = this.clone();
+            let is_it = |c: &Contender| given.is_none() && c.start == this.start;
+            found.known.retain(|c| !is_it(c));
+            found.known.insert(0, this);
+        }
         Ok(found)
     }
 
     /// Starts from the caller's pose.
-    fn start_from(&mut self, initial: &Similarity) -> Found {
+    fn start_from(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
         let [from, to] = if self.swapped {
             [self.pair.fixed.center(), self.pair.moving.center()]
         } else {
@@ -219,23 +247,20 @@ impl<'a> Task<'a> {
         };
         let inner = shift(from).then(initial).then(&shift(to.map(|x| -x)));
         let start = if self.swapped { inner.inverse() } else { inner };
-        let with_scale = !matches!(self.scale, Scale::Known(_));
-        let levels = self.levels(start.scale());
-        let pose = match self.params.refinement() {
-            Refinement::None => start,
-            given => levels.settle(start, with_scale, given),
+        let range = match self.scale {
+            known @ Scale::Known(_) => known,
+            _ => scales::around(start.scale(), self.scale)?,
         };
-        let assessment = levels.assess(&pose);
-        let known = vec![Contender { start, pose, inliers: 0, log10_nfa: 0.0, assessment }];
-        let mut found = Found { levels, known, attempt: None, pose: None };
-        self.clock.lap("verify");
-        found.pose = Some(self.refine_and_judge(&found, with_scale));
-        found
+        self.search(start.scale(), range, Some(start))
     }
 
-    /// Refines the best on denser points, and judges it.
-    fn refine_and_judge(&mut self, found: &Found, with_scale: bool) -> (Similarity, Judgement) {
-        let best = &found.known[0];
+    /// Refines a pose on denser points, and judges it.
+    fn refine_and_judge(
+        &mut self,
+        found: &Found,
+        best: &Contender,
+        with_scale: bool,
+    ) -> (Contender, Judgement) {
         let pose = match self.params.refinement() {
             Refinement::None => best.start,
             _ => {
@@ -244,18 +269,23 @@ impl<'a> Task<'a> {
             }
         };
         self.clock.lap("refine");
+        let this = match &found.attempt {
+            Some(attempt) => attempt.hold(&found.levels, best.start, pose),
+            None => Contender { pose, heard: found.levels.hear(&pose), ..best.clone() },
+        };
         let case = Case {
             levels: &found.levels,
             moving: self.pair.moving,
             fixed: self.pair.fixed,
-            pose,
+            this: &this,
             known: &found.known,
+            attempt: found.attempt.as_ref(),
             is_given: self.params.initial().is_some(),
             with_scale,
         };
         let judgement = case.judge();
         self.clock.lap("verify");
-        (pose, judgement)
+        (this, judgement)
     }
 
     /// The clouds sampled more densely, and the voxel of the others in fixed units.
@@ -299,44 +329,48 @@ impl<'a> Task<'a> {
     }
 
     fn outcome(self, found: Found) -> CloudRegistration {
-        let seen = |assessment: crate::verify::Assessment| {
+        let seen = |assessment: Assessment| {
             if self.swapped { assessment.inverse() } else { assessment }
         };
         let candidate = |c: &Contender| PoseCandidate {
             target_from_source: self.outward(&c.pose),
             inlier_count: c.inliers,
             log10_nfa: c.log10_nfa,
-            assessment: seen(c.assessment),
+            assessment: seen(c.heard.assessment),
         };
         let summaries = [(self.pair.moving, &found.levels.moving), (self.pair.fixed, &found.levels.fixed)]
             .map(|(cloud, level)| CloudSummary::of(cloud, level.points.len()));
         let [source, target] = if self.swapped { [summaries[1], summaries[0]] } else { summaries };
-        let fit: Option<FinalFit> = found.pose.map(|(pose, _)| {
+        let (pose, judgement) = match &found.pose {
+            Some((this, judgement)) => (Some(this.pose), *judgement),
+            None => (None, Judgement::nothing(self.stopped.is_some())),
+        };
+        let fit: Option<FinalFit> = pose.map(|pose| {
             let (dense, voxel) = self.dense(&found.levels, pose.scale());
             let with_scale = !matches!(self.scale, Scale::Known(_));
             self.fine(&dense, with_scale).final_fit(&pose, voxel, &self.target_frame(&pose))
         });
-        let unit = if self.swapped { found.pose.map_or(1.0, |(pose, _)| 1.0 / pose.scale()) } else { 1.0 };
-        let matches = match (&found.attempt, &found.pose) {
-            (Some(attempt), Some((pose, _))) => attempt.summary(&found.levels, pose, unit),
+        let scale = pose.map_or(1.0, |pose| pose.scale());
+        let unit = if self.swapped { 1.0 / scale } else { 1.0 };
+        let matches = match (&found.attempt, &pose) {
+            (Some(attempt), Some(pose)) => attempt.summary(&found.levels, pose, unit),
             _ => None,
         };
         let matches = matches.map(|mut summary| {
             summary.points.iter_mut().for_each(|pair| *pair = self.outward_points(*pair));
             summary
         });
-        let nothing = Judgement::nothing(self.stopped.is_some());
-        let judgement = found.pose.map_or(nothing, |(_, judgement)| judgement);
         CloudRegistration {
             status: judgement.status,
             reason: judgement.reason,
-            target_from_source: found.pose.map(|(pose, _)| self.outward(&pose)),
-            assessment: found.pose.map(|_| seen(judgement.assessment)),
+            target_from_source: pose.map(|pose| self.outward(&pose)),
+            assessment: pose.map(|_| seen(judgement.assessment)),
             rmse: fit.as_ref().and_then(|fit| fit.rmse),
+            information_center: fit.as_ref().map(|fit| fit.center),
             information: fit.map(|fit| fit.information),
             matches,
             candidates: found.known.iter().map(candidate).collect(),
-            voxel: unit * found.levels.voxel(found.pose.map_or(1.0, |(pose, _)| pose.scale())),
+            voxel: unit * found.levels.voxel(scale),
             orientation: self.pair.orientation,
             stopped: self.stopped,
             source,

@@ -28,19 +28,31 @@ pub enum Reason {
     },
     /// The clouds hardly overlap.
     LittleOverlap {
-        /// Share of the smaller cloud that overlaps.
+        /// Share that overlaps of the cloud of which more does.
         overlap: f64,
     },
-    /// Another pose fits about as well.
-    Ambiguous {
-        /// The score of the other, as a share of this one's.
+    /// Where one cloud has a surface, the other saw another one a little above or below it.
+    Contradicted {
+        /// Share of the points that say so, of those that can tell; points of large planes count less.
         share: f64,
     },
+    /// What fits is floors, walls and their edges, which other places have, too.
+    Plain {
+        /// Share of all points that fit and are on no large plane.
+        share: f64,
+    },
+    /// Nothing tells this pose from another one: neither the number of matches nor the points where the two differ.
+    Ambiguous {
+        /// The score of the other, as a share of this one's; at most one.
+        share: f64,
+    },
+    /// The search found a pose that fits better than the one that the caller gave.
+    Beaten,
     /// The overlapping surfaces can slide or turn on each other: one plane, one cylinder, one sphere.
     Slides,
-    /// Each cloud is in the space that the other was seen to be free.
+    /// One cloud is in the space that the sensor of the other saw through.
     FreeSpace {
-        /// Share of the points that are.
+        /// Share of its points in view that are.
         share: f64,
     },
     /// One cloud is so small beside the other that it cannot be told where it belongs.
@@ -66,10 +78,29 @@ impl std::fmt::Display for Reason {
                 percent(agreement)
             ),
             Self::LittleOverlap { overlap } => {
-                write!(f, "only {:.0} % of the smaller cloud overlaps", percent(overlap))
+                write!(
+                    f,
+                    "the clouds hardly overlap: {:.0} % of the one, less of the other",
+                    percent(overlap)
+                )
             }
-            Self::Ambiguous { share } => {
-                write!(f, "another pose fits {:.0} % as well: the shape may be symmetric", percent(share))
+            Self::Contradicted { share } => write!(
+                f,
+                "the clouds contradict each other: {:.0} % of what can be told speaks against the pose",
+                percent(share)
+            ),
+            Self::Plain { share } => write!(
+                f,
+                "little fits but large planes, which other places have, too: {:.1} % of the points are on anything else that fits",
+                percent(share)
+            ),
+            Self::Ambiguous { share } => write!(
+                f,
+                "another pose fits {:.0} % as well, and nothing tells them apart: the scene may be symmetric or repeat itself",
+                percent(share)
+            ),
+            Self::Beaten => {
+                write!(f, "a search from scratch finds another pose that fits better than the initial one")
             }
             Self::Slides => write!(f, "the overlapping surfaces can slide or turn on each other"),
             Self::FreeSpace { share } => {
@@ -152,8 +183,11 @@ pub struct CloudRegistration {
     /// Root mean square distance of overlapping points from the tangent planes (or points) of the target, in target units.
     pub rmse: Option<f64>,
     /// The inverse of the covariance of `(ω, t)`, with an unknown scale of `(ω, t, σ)`, 6×6 or 7×7: of a further motion
-    /// `p + ω × p + t + σ·p` of the moved points `p` in target coordinates, as if their residuals were independent.
+    /// `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p` in target coordinates, as if their residuals were independent.
     pub information: Option<Vec<Vec<f64>>>,
+    /// The `c` of the information: the middle of the overlap, in target coordinates. About it the matrix is well conditioned, however far
+    /// the coordinates are from their origin.
+    pub information_center: Option<[f64; 3]>,
     /// What the matches said; `None` when the search was skipped or found none.
     pub matches: Option<MatchSummary>,
     /// The poses that were considered, best first.

@@ -47,7 +47,8 @@ impl RegisterParams {
     }
 
     /// The edge of a voxel, in target units. Default: from the density and extent of both clouds. One that would leave more points than
-    /// can be matched all with all (40 000) is made coarser; the outcome has the voxel that was used.
+    /// can be matched all with all (40 000) is made coarser; one that is finer than the points are apart leaves them as they are, and
+    /// hardly any has neighbours to tell its normal by. The outcome has the voxel that was used.
     ///
     /// # Errors
     /// Unless finite and positive.
@@ -67,7 +68,7 @@ impl RegisterParams {
         Self { refinement, ..self }
     }
 
-    /// A pose to start from, which takes the place of the search.
+    /// A pose to start from: what is refined and judged. Poses that a search finds beside it are its rivals, and matches must speak for it.
     #[must_use]
     pub fn with_initial(self, target_from_source: Similarity) -> Self {
         Self { initial: Some(target_from_source), ..self }

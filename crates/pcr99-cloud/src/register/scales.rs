@@ -60,16 +60,26 @@ impl Task<'_> {
             self.clock.lap("verify");
             let clear = best.as_ref().is_some_and(|best| {
                 best.log10_nfa < CLEAR_EVIDENCE
-                    && best.assessment.residual < CLEAR_RESIDUAL
-                    && best.assessment.agreement > CLEAR_AGREEMENT
+                    && best.heard.assessment.residual < CLEAR_RESIDUAL
+                    && best.heard.assessment.agreement > CLEAR_AGREEMENT
             });
             if clear {
                 break;
             }
         }
         let scale = best.map_or(fixed / moving, |best| best.pose.scale()).clamp(bounds[0], bounds[1]);
-        let low = (scale / REACH).max(bounds[0]);
-        let high = (scale * REACH).min(bounds[1]);
-        self.search(scale, Scale::between(low, high)?)
+        let range = around(scale, self.scale)?;
+        self.search(scale, range, None)
     }
+}
+
+/// Scales about this one, as far as `bounds` allow.
+pub(super) fn around(scale: f64, bounds: Scale) -> Result<Scale, RegisterError> {
+    let (low, high) = (scale / REACH, scale * REACH);
+    Ok(match bounds {
+        Scale::Between(least, most) => {
+            Scale::between(low.clamp(least.get(), most.get()), high.clamp(least.get(), most.get()))?
+        }
+        _ => Scale::between(low, high)?,
+    })
 }

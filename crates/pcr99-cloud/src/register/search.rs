@@ -1,6 +1,6 @@
 //! From descriptors to poses that the matches support, held against the clouds.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pcr99::{Correspondences, Params, Positive, Registration, Scale, Similarity, Solver, assess};
 
@@ -9,12 +9,13 @@ use super::{
 };
 use crate::{
     fpfh::{Descriptor, turned},
+    grid::{KeyTable, key_of},
     matching::{MatchPool, NearestBothWays},
     orient::Orientation,
     prepare::{Features, Level, PreparedCloud},
     refine::{Icp, Refinement},
-    vector::{distance_sq, minus},
-    verify::Assessment,
+    vector::{distance_sq, dot, minus, rotate},
+    witness::{Jury, Side, Testimony},
 };
 
 /// How far a right match may be off, in voxels: two centroids of the same surface are up to one apart.
@@ -23,6 +24,12 @@ pub(super) const THRESHOLD: f64 = 1.5;
 const MOST_MATCHES: usize = 4000;
 /// Points that are used to bring a candidate into place.
 const COARSE_POINTS: usize = 1000;
+/// Points of each cloud that are asked what they say of a pose.
+const JURY_POINTS: usize = 1000;
+/// Matches that must agree on a shift before it is tried as a rival.
+const SHIFT_VOTES: usize = 4;
+/// Shifts that are tried.
+const SHIFTS: usize = 6;
 /// Descriptors that decide which side the normals of one cloud are on.
 const PROBES: usize = 500;
 
@@ -34,11 +41,14 @@ pub(super) struct Pair<'a> {
     pub(super) orientation: Orientation,
 }
 
-/// The clouds at one size of voxels.
+/// The clouds at one size of voxels, and who of them is asked about poses.
 #[derive(Debug, Clone)]
 pub(super) struct Levels {
     pub(super) moving: Arc<Level>,
     pub(super) fixed: Arc<Level>,
+    jury: OnceLock<Jury>,
+    /// Of the moving and the fixed cloud, once they are made.
+    features: OnceLock<[Arc<Features>; 2]>,
 }
 
 impl Levels {
@@ -68,7 +78,7 @@ impl Levels {
         icp.rigidity(pose, THRESHOLD * self.voxel(pose.scale()))
     }
 
-    /// Whether two poses put the moving cloud to different places: some corner of it is farther off than a few voxels.
+    /// Whether two poses put the moving cloud to different places: the mean way from one to the other is more than a few voxels.
     pub(super) fn differ(&self, a: &Similarity, b: &Similarity) -> bool {
         let limit = 4.0 * self.voxel(a.scale());
         let stride = self.moving.points.len().div_ceil(64).max(1);
@@ -78,16 +88,53 @@ impl Levels {
         sum > count * limit
     }
 
-    /// What the clouds say of a pose.
-    pub(super) fn assess(&self, pose: &Similarity) -> Assessment {
-        Assessment::of(&self.moving, &self.fixed, pose, self.voxel(pose.scale()))
+    /// Those who are asked.
+    pub(super) fn jury(&self) -> &Jury {
+        if self.jury.get().is_none() {
+            // Not inside the cell, see `Level::normals`.
+            let _ = self.jury.set(Jury::of(&self.moving, &self.fixed, JURY_POINTS));
+        }
+        self.jury.get_or_init(|| unreachable!("set above"))
     }
-}
 
-impl Levels {
-    /// The same, looking at few points.
-    pub(super) fn assess_roughly(&self, pose: &Similarity, points: usize) -> Assessment {
-        Assessment::with_points(&self.moving, &self.fixed, pose, self.voxel(pose.scale()), points)
+    /// What the clouds say of a pose.
+    pub(super) fn hear(&self, pose: &Similarity) -> Testimony {
+        let [moving, fixed] = match self.features.get() {
+            Some([moving, fixed]) => [
+                Side { level: &self.moving, normals: &moving.normals },
+                Side { level: &self.fixed, normals: &fixed.normals },
+            ],
+            None => [Side::unoriented(&self.moving), Side::unoriented(&self.fixed)],
+        };
+        self.jury().hear(moving, fixed, pose, self.voxel(pose.scale()))
+    }
+
+    /// Share of a few points of the moving cloud that the fixed one explains under a pose.
+    pub(super) fn explained_roughly(&self, pose: &Similarity, points: usize) -> f64 {
+        let reach = THRESHOLD * self.voxel(pose.scale());
+        let stride = self.moving.points.len().div_ceil(points).max(1);
+        let (normals, others) = (self.moving.normals(), self.fixed.normals());
+        let is_explained = |i: usize| {
+            let near = self.fixed.tree.nearest(pose.apply(self.moving.points[i]), reach);
+            near.is_some_and(|near| {
+                dot(rotate(&pose.rotation(), normals[i]), others[near.index]).abs() > 0.866
+            })
+        };
+        let (mut all, mut explained) = (0_usize, 0_usize);
+        for i in (0..self.moving.points.len()).step_by(stride) {
+            all += 1;
+            explained += usize::from(is_explained(i));
+        }
+        explained as f64 / all.max(1) as f64
+    }
+
+    /// The caller's pose, brought into place.
+    pub(super) fn given(&self, start: Similarity, with_scale: bool, refinement: Refinement) -> Contender {
+        let pose = match refinement {
+            Refinement::None => start,
+            given => self.settle(start, with_scale, given),
+        };
+        Contender { start, pose, inliers: 0, log10_nfa: 0.0, heard: self.hear(&pose) }
     }
 
     /// A pose to fall back on: the middles and the principal axes on each other, of the four ways to do so the one that fits best.
@@ -102,11 +149,10 @@ impl Levels {
             let turned = Similarity::new(scale, rotation, [0.0; 3]);
             let start = Similarity::new(scale, rotation, minus(to, turned.apply(from)));
             let pose = self.settle(start, with_scale, Refinement::PointToPlane);
-            Contender { start, pose, inliers: 0, log10_nfa: 0.0, assessment: self.assess(&pose) }
+            Contender { start, pose, inliers: 0, log10_nfa: 0.0, heard: self.hear(&pose) }
         });
-        let best = (1..4).fold(0, |best, k| {
-            if settled[k].assessment.score() > settled[best].assessment.score() { k } else { best }
-        });
+        let best =
+            (1..4).fold(0, |best, k| if settled[k].score() > settled[best].score() { k } else { best });
         settled[best].clone()
     }
 }
@@ -118,25 +164,32 @@ pub(super) struct Contender {
     pub(super) start: Similarity,
     /// After it was brought into place.
     pub(super) pose: Similarity,
+    /// What the matches say of `pose`: how many agree, and log₁₀ of the number of false alarms.
     pub(super) inliers: usize,
     pub(super) log10_nfa: f64,
-    pub(super) assessment: Assessment,
+    /// What the clouds say of it.
+    pub(super) heard: Testimony,
 }
 
 impl Contender {
+    /// How well the clouds fit.
+    pub(super) fn score(&self) -> f64 {
+        self.heard.assessment.score()
+    }
+
     /// Matches and clouds together.
     pub(super) fn merit(&self) -> f64 {
-        self.inliers as f64 * self.assessment.score()
+        self.inliers as f64 * self.score()
     }
 }
 
 /// Matches that were searched, and what they said.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Between the points of the two levels.
-    matches: Correspondences,
-    /// The same as indices of the points.
+    /// Points of the two levels, by their numbers, …
     pairs: Vec<[usize; 2]>,
+    /// … and by their places.
+    matches: Correspondences,
     found: Registration,
 }
 
@@ -202,7 +255,7 @@ impl Pair<'_> {
     pub(super) fn levels(&self, moving_voxel: f64, fixed_voxel: f64) -> Levels {
         let (moving, fixed) =
             rayon::join(|| self.moving.level(moving_voxel), || self.fixed.level(fixed_voxel));
-        Levels { moving, fixed }
+        Levels { moving, fixed, jury: OnceLock::new(), features: OnceLock::new() }
     }
 
     /// Searches matches between descriptors at these levels for poses; `None` when there are too few to search.
@@ -220,7 +273,8 @@ impl Pair<'_> {
             || self.fixed.features(levels.fixed.voxel, self.orientation),
         );
         clock.lap("features");
-        let pairs = pool(&moving, &fixed, self.orientation, effort).into_pairs(MOST_MATCHES);
+        let [moving, fixed] = levels.features.get_or_init(|| [moving, fixed]);
+        let pairs = pool(moving, fixed, self.orientation, effort).into_pairs(MOST_MATCHES);
         clock.lap("matching");
         // Fewer than three, or all in one place: nothing to search, which is an outcome and no error.
         let Ok(matches) = Correspondences::from_indices(&levels.moving.points, &levels.fixed.points, &pairs)
@@ -233,43 +287,79 @@ impl Pair<'_> {
             .with_seed(params.seed());
         let found = Solver::new().solve_until(&matches, scale, &solver_params, stop)?;
         clock.lap("solve");
-        Ok(Some(Attempt { matches, pairs, found }))
+        Ok(Some(Attempt { pairs, matches, found }))
     }
 }
 
 impl Attempt {
-    /// Each pose that the matches support, held against the clouds.
+    /// Each pose that the matches support, brought into place and held against the clouds.
     pub(super) fn contenders(
         &self,
         levels: &Levels,
         with_scale: bool,
         refinement: Refinement,
     ) -> Vec<Contender> {
-        let hold = |candidate: &pcr99::Alternative| {
-            let start = candidate.target_from_source;
-            let pose = levels.settle(start, with_scale, refinement);
-            Contender {
-                start,
-                pose,
-                inliers: candidate.inlier_count,
-                log10_nfa: candidate.log10_nfa,
-                assessment: levels.assess(&pose),
+        let starts = self.found.candidates.iter().map(|candidate| candidate.target_from_source);
+        starts.map(|start| self.hold(levels, start, levels.settle(start, with_scale, refinement))).collect()
+    }
+
+    /// A pose, and what these matches and the clouds say of it.
+    pub(super) fn hold(&self, levels: &Levels, start: Similarity, pose: Similarity) -> Contender {
+        let mut held = Contender { start, pose, inliers: 0, log10_nfa: 0.0, heard: levels.hear(&pose) };
+        self.count(levels, &mut held);
+        held
+    }
+
+    /// What these matches say of a pose that was found among others.
+    pub(super) fn count(&self, levels: &Levels, contender: &mut Contender) {
+        if let Some(judged) = self.assess(levels, &contender.pose) {
+            contender.inliers = judged.inliers.len();
+            contender.log10_nfa = judged.evidence.map_or(0.0, |evidence| evidence.log10_nfa);
+        }
+    }
+
+    fn assess(&self, levels: &Levels, pose: &Similarity) -> Option<Registration> {
+        let threshold = Positive::new("threshold", THRESHOLD * levels.fixed.voxel).ok()?;
+        Some(assess(&self.matches, pose, threshold))
+    }
+
+    /// Shifts on which several matches agree once the moving cloud is turned as `pose` has it: by them a scene repeats itself. Most
+    /// votes first.
+    pub(super) fn shifts(&self, levels: &Levels, pose: &Similarity) -> Vec<[f64; 3]> {
+        let cell = 2.0 * THRESHOLD * levels.fixed.voxel;
+        let mut table = KeyTable::new();
+        let mut bins: Vec<(usize, [f64; 3])> = Vec::new();
+        for &[i, j] in &self.pairs {
+            let by = minus(levels.fixed.points[j], pose.apply(levels.moving.points[i]));
+            let Some(key) = key_of(by, 1.0 / cell) else { continue };
+            let bin = table.number(key);
+            if bin == bins.len() {
+                bins.push((0, [0.0; 3]));
             }
-        };
-        self.found.candidates.iter().map(hold).collect()
+            bins[bin].0 += 1;
+            bins[bin].1.iter_mut().zip(by).for_each(|(sum, x)| *sum += x);
+        }
+        let mut voted: Vec<(usize, [f64; 3])> = bins
+            .into_iter()
+            .filter(|(votes, _)| *votes >= SHIFT_VOTES)
+            .map(|(votes, sum)| (votes, sum.map(|x| x / votes as f64)))
+            .filter(|(_, by)| dot(*by, *by) > cell * cell)
+            .collect();
+        // Stable: of equals the one that came first.
+        voted.sort_by_key(|(votes, _)| std::cmp::Reverse(*votes));
+        voted.into_iter().take(SHIFTS).map(|(_, by)| by).collect()
     }
 
     /// What the matches say of the final pose, their points still from moving to fixed about the centres; `unit` is one fixed unit
     /// in target units.
     pub(super) fn summary(&self, levels: &Levels, pose: &Similarity, unit: f64) -> Option<MatchSummary> {
-        let threshold = THRESHOLD * levels.fixed.voxel;
-        let judged = assess(&self.matches, pose, Positive::new("threshold", threshold).ok()?);
         let point = |&[i, j]: &[usize; 2]| [levels.moving.points[i], levels.fixed.points[j]];
+        let judged = self.assess(levels, pose)?;
         Some(MatchSummary {
             matches: self.matches.len(),
             points: self.pairs.iter().map(point).collect(),
             inliers: judged.inliers,
-            threshold: unit * threshold,
+            threshold: unit * judged.threshold,
             evidence: judged.evidence?,
             stopped_because: self.found.stopped_because,
             counters: self.found.counters,

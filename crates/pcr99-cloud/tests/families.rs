@@ -1,0 +1,123 @@
+//! The verdict on generated scenes: right where the scans tell, never registered where they do not. `examples/families.rs` has the whole
+//! table.
+
+#![allow(unreachable_pub, reason = "shared with the example")]
+
+mod scenes;
+
+use std::{sync::mpsc, thread, time::Duration};
+
+use pcr99::Similarity;
+use pcr99_cloud::{CloudRegistration, PreparedCloud, RawCloud, RegisterParams, register, register::Reason};
+use scenes::{FAMILIES, Scans};
+
+fn scans(family: &str, seed: u64) -> Scans {
+    let (_, make) = FAMILIES.iter().find(|(name, _)| *name == family).expect("a family");
+    make(seed)
+}
+
+fn run(scans: &Scans, viewpoints: bool, params: &RegisterParams) -> CloudRegistration {
+    let prepare = |points: &[[f64; 3]], k: usize| {
+        let viewpoint = scans.viewpoints.filter(|_| viewpoints).map(|v| v[k]);
+        PreparedCloud::new(RawCloud::new(points).with_viewpoint(viewpoint)).expect("a cloud")
+    };
+    register(&prepare(&scans.source, 0), &prepare(&scans.target, 1), params).expect("an outcome")
+}
+
+/// The farthest that the found pose puts a point of the source from where it belongs, in voxels.
+fn off(found: &CloudRegistration, scans: &Scans) -> f64 {
+    let (pose, truth) = (found.target_from_source.expect("a pose"), scans.truth.expect("one"));
+    let apart = |&p: &[f64; 3]| {
+        let (x, y) = (pose.apply(p), truth.apply(p));
+        (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt() / found.voxel
+    };
+    scans.source.iter().step_by(101).map(apart).fold(0.0, f64::max)
+}
+
+#[test]
+fn scans_of_one_place_are_registered() {
+    for (family, seed) in [
+        ("room", 3),
+        ("room view", 4),
+        ("object", 4),
+        ("facade marked", 1),
+        ("street 10 m", 2),
+        ("wood 3 m", 1),
+    ] {
+        let scans = scans(family, seed);
+        let found = run(&scans, false, &RegisterParams::new());
+        assert!(found.is_registered(), "{family} {seed}: {}", found.reason);
+        assert!(off(&found, &scans) < 1.5, "{family} {seed}: {} voxels", off(&found, &scans));
+        let fit = found.assessment.expect("one");
+        assert!(fit.contradiction < 0.03, "{family} {seed}: {fit:?}");
+        // What is reported is what was judged.
+        let first = found.candidates[0];
+        let evidence = found.matches.as_ref().expect("matches").evidence;
+        assert_eq!((first.assessment, first.log10_nfa), (fit, evidence.log10_nfa), "{family} {seed}");
+        assert_eq!(Some(first.target_from_source), found.target_from_source);
+    }
+}
+
+#[test]
+fn scans_of_different_places_are_not() {
+    for (family, seed) in
+        [("room view, others", 4), ("room view, others", 20), ("room, others", 1), ("object, others", 3)]
+    {
+        let found = run(&scans(family, seed), false, &RegisterParams::new());
+        assert!(!found.is_registered(), "{family} {seed}: {:?}", found.assessment);
+    }
+}
+
+#[test]
+fn what_repeats_itself_is_ambiguous() {
+    for seed in [2, 4] {
+        let scans = scans("facade plain", seed);
+        let found = run(&scans, false, &RegisterParams::new());
+        assert!(matches!(found.reason, Reason::Ambiguous { share } if share <= 1.0), "{}", found.reason);
+    }
+}
+
+#[test]
+fn viewpoints_do_no_harm() {
+    let scans = scans("room view", 1);
+    let found = run(&scans, true, &RegisterParams::new());
+    assert!(found.is_registered(), "{}", found.reason);
+    assert!(off(&found, &scans) < 1.5);
+}
+
+#[test]
+fn a_wrong_guess_is_not_believed_and_a_right_one_is() {
+    let scans = scans("room view", 2);
+    let truth = scans.truth.expect("one");
+    let right = run(&scans, false, &RegisterParams::new().with_initial(truth));
+    assert!(right.is_registered(), "{}", right.reason);
+    // Turned by a half about the middle of the target, as walls would have it.
+    let n = scans.target.len() as f64;
+    let middle: [f64; 3] = std::array::from_fn(|k| scans.target.iter().map(|p| p[k]).sum::<f64>() / n);
+    let turn = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
+    let half = Similarity::new(1.0, turn, [2.0 * middle[0], 2.0 * middle[1], 0.0]);
+    let wrong = run(&scans, false, &RegisterParams::new().with_initial(truth.then(&half)));
+    assert!(!wrong.is_registered(), "{}", wrong.reason);
+}
+
+/// Lazily made parts must not wait for each other: many runs with more threads than cores end, and agree.
+#[test]
+fn many_threads_end_and_agree() {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let scans = scans("object", 2);
+        for k in 0..24 {
+            // New clouds each time, so that everything is made anew.
+            let found = run(&scans, false, &RegisterParams::new().with_threads(1 + k % 8));
+            if sender.send((found.target_from_source, found.status)).is_err() {
+                return;
+            }
+        }
+    });
+    let mut first = None;
+    for k in 0..24 {
+        let found = receiver.recv_timeout(Duration::from_secs(60));
+        let found = found.unwrap_or_else(|_| panic!("run {k} on {} threads hangs", 1 + k % 8));
+        assert_eq!(*first.get_or_insert(found), found, "run {k}");
+    }
+}
