@@ -90,11 +90,12 @@ impl Levels {
 
     /// Those who are asked.
     pub(super) fn jury(&self) -> &Jury {
+        let chosen = || Jury::of(&self.moving, &self.fixed, JURY_POINTS);
         if self.jury.get().is_none() {
             // Not inside the cell, see `Level::normals`.
-            let _ = self.jury.set(Jury::of(&self.moving, &self.fixed, JURY_POINTS));
+            let _ = self.jury.set(chosen());
         }
-        self.jury.get_or_init(|| unreachable!("set above"))
+        self.jury.get_or_init(chosen)
     }
 
     /// What the clouds say of a pose.
