@@ -15,6 +15,7 @@ stage by stage                 ``clean``, ``suggest_voxel``, ``voxel_down_sample
                                ``match_features``, ``verify``
 files                          ``read_points``, ``read_cloud``, ``read_matches``, ``write_points``, ``write_cloud``,
                                ``write_matches``
+many pairs                     ``batch``; on a cluster: ``pcr99.ray.batch``
 problems with known truth      ``simulate``
 what comes back                ``Registration``, ``CloudRegistration``
 what is raised                 ``Error`` and its subclasses
@@ -24,6 +25,7 @@ The transform always maps source to target, ``b = s·R·a + t``. Same input, sam
 released, Ctrl-C stops a long run. ``python -m pcr99`` is the program of the same name.
 """
 
+from ._batch import BatchResult, batch
 from ._clouds import (
     Cloud,
     Matches,
@@ -39,14 +41,17 @@ from ._core import __version__
 from ._errors import (
     Error,
     FileError,
+    FileExists,
     FileFormatError,
     FileNotFound,
     InternalError,
     InvalidInput,
     InvalidType,
+    MissingPackage,
     OutOfMemory,
     SystemLimit,
 )
+from ._progress import Progress
 from ._register import Assessment, refine, register, suggest_voxel, verify
 from ._registration import Candidate, CloudRegistration, CloudSummary, Counters, Evidence, Overlap, Registration
 from ._solve import Problem, assess, methods, shapes, simulate, solve
@@ -54,6 +59,7 @@ from ._stages import Cleaned, Features, clean, estimate_normals, fpfh, match_fea
 
 __all__ = [
     "Assessment",
+    "BatchResult",
     "Candidate",
     "Cleaned",
     "Cloud",
@@ -64,20 +70,24 @@ __all__ = [
     "Evidence",
     "Features",
     "FileError",
+    "FileExists",
     "FileFormatError",
     "FileNotFound",
     "InternalError",
     "InvalidInput",
     "InvalidType",
     "Matches",
+    "MissingPackage",
     "OutOfMemory",
     "Overlap",
     "PreparedCloud",
     "Problem",
+    "Progress",
     "Registration",
     "SystemLimit",
     "__version__",
     "assess",
+    "batch",
     "clean",
     "estimate_normals",
     "fpfh",

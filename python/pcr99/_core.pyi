@@ -1,11 +1,16 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Optional, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Batch",
+    "CHUNK",
+    "Manifest",
     "PreparedCloud",
+    "Worker",
     "__version__",
     "assess",
     "clean",
@@ -30,6 +35,7 @@ __all__ = [
 ]
 
 __version__: str
+CHUNK: int
 
 _Floats = npt.NDArray[np.float64]
 _Singles = npt.NDArray[np.float32]
@@ -50,6 +56,43 @@ class PreparedCloud:
     def duplicates(self) -> int: ...
     @property
     def center(self) -> _Floats: ...
+
+@final
+class Manifest:
+    @staticmethod
+    def read(path: str, defaults: Sequence[tuple[str, str]]) -> Manifest: ...
+    @staticmethod
+    def from_rows(
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        path: Optional[str],
+        defaults: Sequence[tuple[str, str]],
+    ) -> Manifest: ...
+    def __len__(self) -> int: ...
+
+@final
+class Batch:
+    def __new__(cls, output: str, manifest: Manifest, resume: bool, retry_failed: bool) -> Batch: ...
+    @property
+    def finished(self) -> int: ...
+    def close(self) -> None: ...
+    def run(
+        self,
+        threads: Optional[int],
+        chunk: Optional[int],
+        cache: Optional[int],
+        progress: Optional[Callable[[int, int, int, int], object]],
+    ) -> None: ...
+    def chunks(self, size: int) -> list[str]: ...
+    def missing(self, chunk: str, size: int) -> list[str]: ...
+    def give_up(self, chunk: str, error: str) -> None: ...
+    def update(self) -> int: ...
+    def merge(self) -> tuple[str, str]: ...
+
+@final
+class Worker:
+    def __new__(cls, threads: int, cache: Optional[int]) -> Worker: ...
+    def run_chunk(self, output: str, chunk: str) -> tuple[list[Path], int, int]: ...
 
 def main(arguments: Sequence[str]) -> int: ...
 def document_text(document: str) -> str: ...

@@ -33,8 +33,16 @@ class FileNotFound(FileError, FileNotFoundError):
     """There is no such file or directory."""
 
 
+class FileExists(FileError, FileExistsError):
+    """What would be written to is there already."""
+
+
 class FileFormatError(FileError, ValueError):
     """The content of a file is not what it should be; the message names the place in it."""
+
+
+class MissingPackage(Error, ImportError):
+    """A package that is not installed is needed; the message says how to install it."""
 
 
 class OutOfMemory(Error, MemoryError):
@@ -42,7 +50,7 @@ class OutOfMemory(Error, MemoryError):
 
 
 class SystemLimit(Error, OSError):
-    """The system gives no more threads."""
+    """What is needed of the system cannot be had: threads, or a Ray cluster."""
 
 
 class InternalError(Error, RuntimeError):
@@ -61,7 +69,9 @@ for _class in (
     InvalidType,
     FileError,
     FileNotFound,
+    FileExists,
     FileFormatError,
+    MissingPackage,
     OutOfMemory,
     SystemLimit,
     InternalError,

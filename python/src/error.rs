@@ -2,6 +2,7 @@
 
 use std::{any::Any, io, path::PathBuf};
 
+use pcr99_batch::{Error as BatchError, ManifestError};
 use pcr99_cloud::{FileError, RegisterError};
 use pyo3::{exceptions::PyRuntimeError, intern, prelude::*};
 
@@ -12,6 +13,8 @@ pub(crate) enum Failure {
     Value(String),
     /// A file cannot be read or written.
     File(FileError, PathBuf),
+    /// A batch cannot begin, go on or end; with the file that is to blame.
+    Batch(Box<pcr99_batch::Error>, Option<PathBuf>),
     /// There is not enough memory.
     Memory(String),
     /// The system gives no thread.
@@ -25,6 +28,27 @@ impl Failure {
     pub(crate) fn file(path: &std::path::Path) -> impl FnOnce(FileError) -> Self {
         let path = path.to_path_buf();
         |error| Self::File(error, path)
+    }
+
+    /// Of a manifest, which may be a file.
+    pub(crate) fn manifest(error: pcr99_batch::Error, path: Option<&std::path::Path>) -> Self {
+        Self::Batch(Box::new(error), path.map(Into::into))
+    }
+
+    /// What the system said.
+    fn cause(&self) -> Option<&io::Error> {
+        match self {
+            Self::File(FileError::Io { cause, .. } | FileError::Write { cause, .. }, _) => Some(cause),
+            Self::Batch(error, _) => match &**error {
+                BatchError::Io { source, .. } => Some(source),
+                BatchError::Manifest { cause, .. } => match &**cause {
+                    ManifestError::Io(cause) => Some(cause),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Of a panic, which is always our own mistake.
@@ -41,15 +65,24 @@ impl Failure {
             Self::Memory(_) => "OutOfMemory",
             Self::NoThread(_) => "SystemLimit",
             Self::Internal(_) => "InternalError",
+            Self::File(..) | Self::Batch(..)
+                if self.cause().is_some_and(|cause| cause.kind() == io::ErrorKind::NotFound) =>
+            {
+                "FileNotFound"
+            }
+            Self::Batch(error, path) => match &**error {
+                BatchError::Manifest { cause, .. } => match (&**cause, path) {
+                    (ManifestError::Io(_), _) => "FileError",
+                    (ManifestError::UselessDefault { .. }, _) | (_, None) => "InvalidInput",
+                    _ => "FileFormatError",
+                },
+                BatchError::Exists { .. } | BatchError::Foreign { .. } => "FileExists",
+                _ => "FileError",
+            },
             Self::File(error, _) => match error {
                 FileError::Malformed { .. } | FileError::UnknownFormat { .. } => "FileFormatError",
                 FileError::Unequal { .. } => "InvalidInput",
                 FileError::NoDirectory { .. } => "FileNotFound",
-                FileError::Io { cause, .. } | FileError::Write { cause, .. }
-                    if cause.kind() == io::ErrorKind::NotFound =>
-                {
-                    "FileNotFound"
-                }
                 _ => "FileError",
             },
         }
@@ -59,6 +92,7 @@ impl Failure {
         match self {
             Self::Value(text) | Self::Memory(text) => text.clone(),
             Self::File(error, _) => error.to_string(),
+            Self::Batch(error, _) => batch_message(error),
             Self::NoThread(cause) => format!("the system gives no more threads: {cause}"),
             Self::Internal(text) => format!("this is a mistake in pcr99, please report it: {text}"),
         }
@@ -75,13 +109,47 @@ impl Failure {
     fn exception(&self, py: Python<'_>) -> PyResult<PyErr> {
         let class = py.import(intern!(py, "pcr99._errors"))?.getattr(self.class())?;
         let exception = class.call1((self.message(),))?;
-        if let Self::File(error, path) = self {
+        if let Self::File(_, path) | Self::Batch(_, Some(path)) = self
+            && self.class().starts_with("File")
+        {
             exception.setattr(intern!(py, "filename"), path.as_os_str())?;
-            if let FileError::Io { cause, .. } | FileError::Write { cause, .. } = error {
+            if let Some(cause) = self.cause() {
                 exception.setattr(intern!(py, "errno"), cause.raw_os_error())?;
             }
         }
         Ok(PyErr::from_value(exception))
+    }
+}
+
+/// With the options as they are called in Python.
+fn batch_message(error: &BatchError) -> String {
+    match error {
+        BatchError::Exists { directory } => format!(
+            "`{}` holds a batch already: go on with it (resume=True), or name another directory",
+            directory.display()
+        ),
+        BatchError::Damaged { file, cause } => format!(
+            "`{}` is damaged ({cause}): delete it, and go on with resume=True; its pairs are run again",
+            file.display()
+        ),
+        _ => error.to_string(),
+    }
+}
+
+impl From<BatchError> for Failure {
+    fn from(error: BatchError) -> Self {
+        let path = match &error {
+            BatchError::Foreign { directory }
+            | BatchError::Exists { directory }
+            | BatchError::Busy { directory }
+            | BatchError::OtherVersion { directory, .. }
+            | BatchError::Changed { directory, .. }
+            | BatchError::NotShared { directory } => Some(directory.clone()),
+            BatchError::Damaged { file, .. } => Some(file.clone()),
+            BatchError::Io { path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        Self::Batch(Box::new(error), path)
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod arrays;
 
+mod batch;
+
 mod error;
 
 mod files;
@@ -56,6 +58,7 @@ fn quiet_decoders() {
 mod core {
     #[pymodule_export]
     use super::{
+        batch::{Batch, Manifest, Worker},
         document_text,
         files::{read_cloud, read_matches, read_points, write_cloud, write_matches},
         main,
@@ -70,6 +73,7 @@ mod core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::quiet_decoders();
+        module.add("CHUNK", super::batch::usual_chunk())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

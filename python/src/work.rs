@@ -104,7 +104,27 @@ pub(crate) fn run_until<T: Send + 'static>(
     interrupted: Interrupted,
     work: impl FnOnce(&Watch) -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
-    let watch = Arc::new(Watch::new(limit));
+    watched(py, Watch::new(limit), interrupted, work, |_| Ok(()))
+}
+
+/// The same, while `tell` is called now and then, on this thread; an exception from it stops the work.
+pub(crate) fn run_told<T: Send + 'static>(
+    py: Python<'_>,
+    interrupted: Interrupted,
+    work: impl FnOnce(&Watch) -> Result<T, Failure> + Send + 'static,
+    tell: impl FnMut(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
+    watched(py, Watch::new(None), interrupted, work, tell)
+}
+
+fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    watch: Watch,
+    interrupted: Interrupted,
+    work: impl FnOnce(&Watch) -> Result<T, Failure> + Send + 'static,
+    mut tell: impl FnMut(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
+    let watch = Arc::new(watch);
     let (sender, mut receiver) = mpsc::channel();
     let its_watch = Arc::clone(&watch);
     let body = move || {
@@ -132,7 +152,7 @@ pub(crate) fn run_until<T: Send + 'static>(
                 return Err(Failure::Internal("the work ended without a result".to_owned()).raised(py));
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(interrupt) = py.check_signals() {
+                if let Err(interrupt) = py.check_signals().and_then(|()| tell(py)) {
                     watch.interrupted.store(true, Ordering::Relaxed);
                     let _ = wait((interrupted == Interrupted::Leave).then_some(PATIENCE));
                     return Err(interrupt);

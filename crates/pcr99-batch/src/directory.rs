@@ -209,6 +209,11 @@ fn difference(then: &Row, now: &Row) -> Option<String> {
     Some(format!("its `{column}` was {then} and is {now} now"))
 }
 
+/// Whether there is a batch.
+pub(crate) fn is_batch(directory: &Path) -> Result<bool, Error> {
+    read_header(directory).map(|header| header.is_some())
+}
+
 /// `None` where there is no such file.
 fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
     let path = directory.join(BATCH_FILE);

@@ -65,6 +65,12 @@ pub enum Error {
         /// What is wrong.
         cause: String,
     },
+    /// A worker does not see the batch that it should write to.
+    #[error("there is no batch in `{}` as seen from here: all workers must share the file system that it is on", .directory.display())]
+    NotShared {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// The batch has not come to its end.
     #[error("{missing} of {all} pairs are not finished")]
     Unfinished {

@@ -10,7 +10,7 @@
 //! | all of them, in the order of the manifest | [`Directory::merge`], [`Summary`] |
 //!
 //! On one machine [`run`] does it all. Elsewhere, one process holds the [`Directory`], sends [`Chunk`]s (they are plain data) to workers that call
-//! [`Worker::run_chunk`] and [`write_part`], and merges.
+//! [`Worker::run_chunk_to`], and merges.
 //!
 //! ```
 //! use pcr99_batch::{Directory, Ended, Manifest, RunOptions, Settings, run};
@@ -55,6 +55,8 @@ mod parts;
 
 mod record;
 
+mod remote;
+
 mod row;
 
 mod run;
@@ -78,6 +80,7 @@ pub use manifest::{At, Manifest, ManifestError};
 pub use order::Chunk;
 pub use parts::write_part;
 pub use record::Record;
+pub use remote::Receipt;
 pub use row::{Input, Row};
 pub use run::{Ended, Progress, RunOptions, run};
 pub use settings::{Kind, SettingError, Settings};

@@ -71,6 +71,11 @@ impl Record {
         Self { fingerprint: row.fingerprint(base), row: row.clone(), seconds, result }
     }
 
+    /// Of a pair that could not be run, for instance because whoever ran it was killed each time.
+    pub fn failed(row: &Row, base: &Path, error: &str) -> Self {
+        Self::new(row, base, Err(error.to_owned()), 0.0)
+    }
+
     /// About how many values it holds: inliers are by far the most of them.
     pub(crate) fn values(&self) -> usize {
         const OTHERS: usize = 256;

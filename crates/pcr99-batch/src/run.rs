@@ -61,9 +61,9 @@ pub enum Ended {
 }
 
 /// What is finished is written at least this often.
-const PART_EVERY: Duration = Duration::from_secs(10);
+pub(crate) const PART_EVERY: Duration = Duration::from_secs(10);
 /// Values that may wait to be written, some 30 bytes each: pairs with a million inliers do not wait for each other.
-const MOST_WAITING: usize = 1 << 20;
+pub(crate) const MOST_WAITING: usize = 1 << 20;
 /// `progress` is called at least this often.
 const TICK: Duration = Duration::from_millis(200);
 

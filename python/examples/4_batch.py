@@ -1,0 +1,42 @@
+"""Many pairs from a table: each a row of results, killed and resumed as often as you like.
+
+On a cluster the same call is `pcr99.ray.batch(...)`; as a program it is `pcr99 batch` or `python -m pcr99.ray`.
+"""
+
+import csv
+import tempfile
+from pathlib import Path
+
+import pcr99
+
+place = Path(tempfile.mkdtemp())
+
+# %% A manifest: a name for each pair, its files, and any options. CSV, Parquet, a data frame, or rows as here.
+rows = []
+for seed in range(20):
+    problem = pcr99.simulate(outliers=0.98, scale="random", seed=seed)
+    pcr99.write_matches(place / f"{seed}.csv", problem.source, problem.target)
+    rows.append({"pair_id": f"pair {seed}", "pairs": place / f"{seed}.csv"})
+rows.append({"pair_id": "lost", "pairs": place / "lost.csv", "time_limit": 60})
+
+# %% Options that a row does not have are given once for all.
+done = pcr99.batch(rows, place / "out", scale=None)
+print(done)
+assert done.registered == 20 and done.failed == 1
+
+# %% A pair that fails is a row with its error.
+for row in done:
+    if row["status"] == "failed":
+        print(row["pair_id"], "failed:", row["error"])
+
+# %% The table, for anything that reads CSV.
+with open(done.results_csv, newline="", encoding="utf-8") as file:
+    scales = [float(row["scale"]) for row in csv.DictReader(file) if row["status"] == "registered"]
+print(f"scales from {min(scales):.2f} to {max(scales):.2f}")
+
+# %% More rows, and those that failed once more: what is finished is not run again.
+pcr99.write_matches(place / "lost.csv", problem.source, problem.target)
+rows.append({"pair_id": "one more", "pairs": place / "0.csv", "seed": 7})
+again = pcr99.batch(rows, place / "out", scale=None, resume=True, retry_failed=True)
+print(f"{again.registered} registered, {again.finished_before} of them before")
+assert again and again.finished_before == 20

@@ -1,0 +1,286 @@
+//! Many pairs: the directory of a batch, threads on this machine, and workers elsewhere.
+
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use pcr99_batch::{
+    At, Chunk, Clouds, Directory, Error, ManifestError, Progress, Record, RunOptions, Settings,
+};
+use pyo3::{prelude::*, types::PyTuple};
+
+use crate::{
+    error::Failure,
+    work::{self, Interrupted},
+};
+
+/// How often Python is told how far it is.
+const TELL: Duration = Duration::from_millis(100);
+
+/// A list of pairs, checked.
+#[pyclass(frozen, module = "pcr99._core")]
+pub(crate) struct Manifest(Arc<pcr99_batch::Manifest>);
+
+#[pymethods]
+impl Manifest {
+    /// From a CSV file.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf, defaults: Vec<(String, String)>) -> PyResult<Self> {
+        let read = move || {
+            let found = pcr99_batch::Manifest::read(&path, &settings(&defaults)?);
+            found.map_err(|error| Failure::manifest(error, Some(&path)))
+        };
+        Ok(Self(Arc::new(work::run(py, read)?)))
+    }
+
+    /// From cells, which may be from a file.
+    #[staticmethod]
+    fn from_rows(
+        py: Python<'_>,
+        columns: Vec<String>,
+        rows: Vec<Vec<String>>,
+        path: Option<PathBuf>,
+        defaults: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let read = move || {
+            let label =
+                path.as_ref().map_or("the manifest".to_owned(), |path| format!("`{}`", path.display()));
+            let told = |error| Failure::manifest(error, path.as_deref());
+            // Relative paths are relative to the file, or else to where we are.
+            let place = path.as_deref().and_then(Path::parent).filter(|place| !place.as_os_str().is_empty());
+            let base = std::path::absolute(place.unwrap_or(Path::new("."))).map_err(|cause| {
+                told(Error::Manifest {
+                    file: label.clone(),
+                    at: At::Whole,
+                    cause: ManifestError::Io(cause).into(),
+                })
+            })?;
+            pcr99_batch::Manifest::from_rows(&columns, rows, &label, base, &settings(&defaults)?)
+                .map_err(told)
+        };
+        Ok(Self(Arc::new(work::run(py, read)?)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.rows().len()
+    }
+}
+
+fn settings(given: &[(String, String)]) -> Result<Settings, Failure> {
+    let mut settings = Settings::default();
+    for (name, text) in given {
+        settings.set(name, text).map_err(|error| Failure::Value(error.to_string()))?;
+    }
+    Ok(settings)
+}
+
+/// The directory of a batch, locked until it is closed.
+#[pyclass(frozen, module = "pcr99._core")]
+pub(crate) struct Batch {
+    manifest: Arc<pcr99_batch::Manifest>,
+    directory: Shared,
+}
+
+type Shared = Arc<Mutex<Option<Directory>>>;
+
+/// What to do with the directory, if it is still open.
+fn with<T>(
+    directory: &Shared,
+    work: impl FnOnce(&mut Directory) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut guard = locked(directory);
+    work(guard.as_mut().ok_or_else(|| Failure::Value("the batch is closed".to_owned()))?)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Batch {
+    /// Runs `work` to its end, whatever keys are pressed: it writes.
+    fn complete<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Directory, &pcr99_batch::Manifest) -> Result<T, Failure> + Send + 'static,
+    ) -> PyResult<T> {
+        let (directory, manifest) = (Arc::clone(&self.directory), Arc::clone(&self.manifest));
+        work::run_until(py, None, Interrupted::Wait, move |_| {
+            with(&directory, |directory| work(directory, &manifest))
+        })
+    }
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        output: PathBuf,
+        manifest: &Manifest,
+        resume: bool,
+        retry_failed: bool,
+    ) -> PyResult<Self> {
+        let manifest = Arc::clone(&manifest.0);
+        let its = Arc::clone(&manifest);
+        let directory = work::run_until(py, None, Interrupted::Wait, move |_| {
+            let mut directory =
+                if resume { Directory::resume(&output, &its)? } else { Directory::create(&output, &its)? };
+            if retry_failed {
+                directory.forget_failed()?;
+            }
+            Ok(directory)
+        })?;
+        Ok(Self { manifest, directory: Arc::new(Mutex::new(Some(directory))) })
+    }
+
+    /// How many pairs are finished, as far as is known here.
+    #[getter]
+    fn finished(&self, py: Python<'_>) -> PyResult<usize> {
+        with(&self.directory, |directory| Ok(directory.finished())).map_err(|failure| failure.raised(py))
+    }
+
+    /// Lets others write there.
+    fn close(&self) {
+        *locked(&self.directory) = None;
+    }
+
+    /// Runs what is missing on threads of this machine; `progress` is told now and then, on this thread, all pairs, those finished before,
+    /// those made, and those of them that failed.
+    fn run(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        chunk: Option<usize>,
+        cache: Option<u64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let usual = RunOptions::default();
+        let options = RunOptions {
+            threads: NonZero::new(work::thread_count(threads)),
+            chunk: chunk.and_then(NonZero::new).unwrap_or(usual.chunk),
+            cache: bytes(cache),
+        };
+        let state: Arc<Mutex<Option<Progress>>> = Arc::default();
+        let its_state = Arc::clone(&state);
+        let (directory, manifest) = (Arc::clone(&self.directory), Arc::clone(&self.manifest));
+        let tell = |py: Python<'_>| match (progress, *locked(&state)) {
+            (Some(progress), Some(Progress { all, before, made, failed })) => {
+                progress.call1(PyTuple::new(py, [all, before, made, failed])?).map(|_| ())
+            }
+            _ => Ok(()),
+        };
+        let mut told = Instant::now();
+        let look = |py: Python<'_>| {
+            if told.elapsed() < TELL {
+                return Ok(());
+            }
+            told = Instant::now();
+            tell(py)
+        };
+        work::run_told(
+            py,
+            Interrupted::Wait,
+            move |watch| {
+                let interrupted = || watch.check().is_some();
+                with(&directory, |directory| {
+                    let mut note = |progress: &Progress| *locked(&its_state) = Some(*progress);
+                    Ok(pcr99_batch::run(&manifest, directory, &options, &interrupted, &mut note)?)
+                })
+            },
+            look,
+        )?;
+        tell(py)
+    }
+
+    /// The pairs that are missing, in chunks for workers, as documents.
+    fn chunks(&self, py: Python<'_>, size: usize) -> PyResult<Vec<String>> {
+        self.complete(py, move |directory, manifest| {
+            manifest.chunks(size, &|row| directory.is_finished(row)).iter().map(document).collect()
+        })
+    }
+
+    /// What is missing of a chunk that a worker did not come to the end of, in chunks of that size.
+    fn missing(&self, py: Python<'_>, chunk: &str, size: usize) -> PyResult<Vec<String>> {
+        let Chunk { base, mut rows } = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
+        self.complete(py, move |directory, _| {
+            directory.update()?;
+            rows.retain(|row| !directory.is_finished(row));
+            let chunk = |rows: &[_]| document(&Chunk { base: base.clone(), rows: rows.to_vec() });
+            rows.chunks(size.max(1)).map(chunk).collect()
+        })
+    }
+
+    /// Says of all pairs of a chunk that they failed.
+    fn give_up(&self, py: Python<'_>, chunk: &str, error: String) -> PyResult<()> {
+        let Chunk { base, rows } = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
+        self.complete(py, move |directory, _| {
+            let failed = |row| Record::failed(row, Path::new(&base), &error);
+            Ok(directory.write_part(&rows.iter().map(failed).collect::<Vec<_>>())?)
+        })
+    }
+
+    /// Takes in what workers have written; how many pairs are finished.
+    fn update(&self, py: Python<'_>) -> PyResult<usize> {
+        self.complete(py, |directory, _| {
+            directory.update()?;
+            Ok(directory.finished())
+        })
+    }
+
+    /// Puts all results together: how many pairs came to what, as a document and as text.
+    fn merge(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        self.complete(py, |directory, manifest| {
+            let summary = directory.merge(manifest)?;
+            Ok((summary.to_json(), summary.to_string()))
+        })
+    }
+}
+
+/// Runs chunks, one after the other.
+#[pyclass(frozen, module = "pcr99._core")]
+pub(crate) struct Worker(Arc<Mutex<pcr99_batch::Worker>>);
+
+#[pymethods]
+impl Worker {
+    #[new]
+    fn new(threads: usize, cache: Option<u64>) -> Self {
+        let clouds = Arc::new(Clouds::new(bytes(cache)));
+        Self(Arc::new(Mutex::new(pcr99_batch::Worker::new(clouds, work::thread_count(Some(threads))))))
+    }
+
+    /// Runs a chunk; part files, pairs, and those of them that failed.
+    fn run_chunk(
+        &self,
+        py: Python<'_>,
+        output: PathBuf,
+        chunk: &str,
+    ) -> PyResult<(Vec<PathBuf>, usize, usize)> {
+        let chunk = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
+        let worker = Arc::clone(&self.0);
+        let receipt = work::run_until(py, None, Interrupted::Wait, move |watch| {
+            Ok(locked(&worker).run_chunk_to(&chunk, &output, &|| watch.check().is_some())?)
+        })?;
+        Ok((receipt.parts, receipt.made, receipt.failed))
+    }
+}
+
+/// Pairs in a chunk, unless something else is asked for.
+pub(crate) fn usual_chunk() -> usize {
+    RunOptions::default().chunk.get()
+}
+
+/// Of clouds that are kept.
+fn bytes(mib: Option<u64>) -> u64 {
+    mib.map_or(RunOptions::default().cache, |mib| mib.saturating_mul(1 << 20))
+}
+
+fn document(chunk: &Chunk) -> Result<String, Failure> {
+    serde_json::to_string(chunk).map_err(|error| Failure::Internal(error.to_string()))
+}
+
+fn chunk_of(text: &str) -> Result<Chunk, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::Value(format!("this is not a chunk: {error}")))
+}
