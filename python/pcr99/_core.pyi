@@ -24,6 +24,7 @@ __all__ = [
     "read_matches",
     "read_points",
     "register",
+    "save_page",
     "shapes",
     "simulate",
     "solve",
@@ -54,6 +55,7 @@ class PreparedCloud:
     def not_finite(self) -> int: ...
     @property
     def duplicates(self) -> int: ...
+    def points(self) -> _Floats: ...
     @property
     def center(self) -> _Floats: ...
 
@@ -120,7 +122,17 @@ def simulate(
 ) -> tuple[_Floats, _Floats, str]: ...
 def register(
     source: PreparedCloud, target: PreparedCloud, initial: Optional[_Floats], options: Mapping[str, Any]
-) -> _Outcome: ...
+) -> tuple[_Outcome, Optional[_Floats]]: ...
+def save_page(
+    path: str,
+    document: str,
+    inliers: _Indices,
+    source: _Floats,
+    target: _Floats,
+    indices: Optional[_Indices],
+    matches: Optional[_Floats],
+    labels: Mapping[str, Any],
+) -> None: ...
 def suggest_voxel(source: PreparedCloud, target: PreparedCloud, scale: float) -> float: ...
 def verify(
     source: PreparedCloud, target: PreparedCloud, transform: _Floats, voxel: float, threads: Optional[int]

@@ -18,6 +18,7 @@ from ._arrays import (
 )
 from ._clouds import CloudLike, prepared
 from ._errors import InvalidType
+from ._origin import Origin, call_text, kept
 from ._registration import CloudRegistration
 
 
@@ -65,6 +66,7 @@ def register(
     >>> bool(np.abs(r.apply(turned) - hills).max() < 0.05)
     True
     """
+    call = call_text(register, locals())
     if refine is not None and not isinstance(refine, str):
         raise InvalidType(f"refine must be a name or None, not {type(refine).__name__}")
     options = {
@@ -78,7 +80,8 @@ def register(
     }
     start = None if initial is None else as_transform("initial", initial)
     clouds = prepared("source", source, threads), prepared("target", target, threads)
-    return CloudRegistration._of(_core.register(*clouds, start, options))
+    outcome, matches = _core.register(*clouds, start, options)
+    return CloudRegistration._of(outcome, Origin(kept(source), kept(target), None, matches, call))
 
 
 def refine(

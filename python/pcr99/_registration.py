@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from . import _core
 from ._arrays import Floats, Indices, as_rows, frozen
-from ._errors import InvalidInput
+from ._clouds import CloudLike, PathLike, _path
+from ._errors import InvalidInput, InvalidType
+from ._origin import Origin, label, points_shown
 
 
 _R = TypeVar("_R", bound="Registration")
@@ -128,21 +130,26 @@ class Registration(_Frozen):
     'registered'
     """
 
-    __slots__ = ("_document", "_inliers", "_verdict")
+    __slots__ = ("_document", "_inliers", "_verdict", "_origin")
     _document: dict[str, Any]
     _inliers: Indices
     _verdict: str
+    _origin: Optional[Origin]
 
-    def __init__(self, document: dict[str, Any], inliers: Indices, verdict: str) -> None:
+    def __init__(
+        self, document: dict[str, Any], inliers: Indices, verdict: str, origin: Optional[Origin] = None
+    ) -> None:
         # Of the document the inliers are kept apart: there may be a million.
         object.__setattr__(self, "_document", document)
         object.__setattr__(self, "_inliers", frozen(inliers))
         object.__setattr__(self, "_verdict", verdict)
+        # No part of what the result is: neither compared nor pickled.
+        object.__setattr__(self, "_origin", origin)
 
     @classmethod
-    def _of(cls: type[_R], outcome: tuple[str, Indices, str]) -> _R:
+    def _of(cls: type[_R], outcome: tuple[str, Indices, str], origin: Origin) -> _R:
         document, inliers, verdict = outcome
-        return cls(json.loads(document), inliers, verdict)
+        return cls(json.loads(document), inliers, verdict, origin)
 
     @property
     def status(self) -> str:
@@ -261,6 +268,57 @@ class Registration(_Frozen):
     def to_json(self) -> str:
         """The same as text, one field per line."""
         return _core.document_text(json.dumps(self.to_dict()))
+
+    def save_page(
+        self,
+        path: PathLike,
+        *,
+        title: Optional[str] = None,
+        source: Optional[CloudLike] = None,
+        target: Optional[CloudLike] = None,
+    ) -> None:
+        """Writes one self-contained page, the same as the program's ``--page``: the verdict, before and after in 3-D, residuals,
+        candidates, and the transform to copy. It opens offline in any browser, and appears whole or not at all.
+
+        The points are those that the result was made from, which must not have changed since; files are read again. A result that was
+        pickled does not have them: give ``source`` and ``target``, of matches by ``indices`` both sides of each match.
+
+        >>> import os, tempfile
+        >>> import pcr99
+        >>> problem = pcr99.simulate(outliers=0.99)
+        >>> r = pcr99.solve(problem.source, problem.target)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     page = os.path.join(directory, "view.html")
+        ...     r.save_page(page, title="A thousand matches")
+        ...     with open(page, encoding="utf-8") as file:
+        ...         "<b>Registered:</b> 10 of 1000 matches agree" in file.read()
+        True
+        """
+        file = _path("path", path)
+        if title is not None and not isinstance(title, str):
+            raise InvalidType(f"title must be text, not {type(title).__name__}")
+        origin, own = self._origin, source is None and target is None
+        clouds = [source, target]
+        for k, name in enumerate(("source", "target")):
+            if clouds[k] is None:
+                if origin is None:
+                    raise InvalidInput(
+                        "a result that was pickled does not have its points: give them, "
+                        f"as in save_page({file!r}, source=source, target=target)"
+                    )
+                if not own and origin.indices is not None:
+                    raise InvalidInput(f"{name} is missing: give both source and target, or neither")
+                clouds[k] = getattr(origin, name)
+        shown = [points_shown(name, cloud) for name, cloud in zip(("source", "target"), clouds)]
+        labels = {
+            "title": title,
+            "source": label("source", clouds[0]),
+            "target": label("target", clouds[1]),
+            "call": None if origin is None else f"{origin.call}.save_page({file!r})",
+        }
+        pairs = origin.pairs() if origin is not None and own else None
+        matches = None if origin is None else origin.matches
+        _core.save_page(file, json.dumps(self._document), self._inliers, shown[0], shown[1], pairs, matches, labels)
 
     def _array(self, name: str) -> Optional[Floats]:
         rows = self._document[name]

@@ -30,6 +30,7 @@ from ._arrays import (
 )
 from ._clouds import CloudLike, points_of
 from ._errors import InvalidInput, InvalidType
+from ._origin import Origin, call_text
 from ._registration import Registration
 
 
@@ -102,6 +103,7 @@ def solve(
         ...
     pcr99.InvalidInput: 1000 source points but 999 target points: row i of one must match row i of the other
     """
+    call = call_text(solve, locals())
     source, target = points_of("src", src), points_of("dst", dst)
     pairs = None if indices is None else as_indices("indices", indices)
     if weights is None:
@@ -130,7 +132,8 @@ def solve(
         "min_inlier_fraction": as_optional_number("min_inlier_fraction", min_inlier_fraction),
         "hypothesis_limit": as_optional_whole("hypothesis_limit", hypothesis_limit),
     }
-    return Registration._of(_core.solve(source, target, pairs, confidence, options))
+    outcome = _core.solve(source, target, pairs, confidence, options)
+    return Registration._of(outcome, Origin(src, dst, indices, None, call))
 
 
 def assess(
@@ -152,10 +155,12 @@ def assess(
     >>> pcr99.assess(problem.source, problem.target, np.eye(4), threshold=0.05).status
     'not_reliable'
     """
+    call = call_text(assess, locals())
     source, target = points_of("src", src), points_of("dst", dst)
     pairs = None if indices is None else as_indices("indices", indices)
     matrix = as_transform("transform", transform)
-    return Registration._of(_core.assess(source, target, pairs, matrix, as_number("threshold", threshold)))
+    outcome = _core.assess(source, target, pairs, matrix, as_number("threshold", threshold))
+    return Registration._of(outcome, Origin(src, dst, indices, None, call))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

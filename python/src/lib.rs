@@ -11,6 +11,8 @@ mod error;
 
 mod files;
 
+mod page;
+
 mod register;
 
 mod simulate;
@@ -62,6 +64,7 @@ mod core {
         document_text,
         files::{read_cloud, read_matches, read_points, write_cloud, write_matches},
         main,
+        page::save_page,
         register::{PreparedCloud, register, suggest_voxel, verify},
         simulate::{shapes, simulate},
         solve::{assess, methods, solve},

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pcr99::{Positive, Scale, Similarity, Status};
 use pcr99_cloud::{RawCloud, Refinement, RegisterParams, register_until, verify::Assessment, voxel::Density};
 use pyo3::prelude::*;
 
 use crate::{
-    arrays::rows,
+    arrays::{array, rows},
     error::Failure,
     solve::{GivenScale, Outcome, outcome, scale, similarity},
     work::{self, Interrupted},
@@ -56,6 +56,13 @@ impl PreparedCloud {
     #[getter]
     fn duplicates(&self) -> usize {
         self.cloud.duplicates()
+    }
+
+    /// The points that are left, where they were given.
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let middle = self.cloud.center();
+        let place = |p: &[f64; 3]| std::array::from_fn(|axis| p[axis] + middle[axis]);
+        array::<f64, 3>(py, self.cloud.points().iter().map(place).collect())
     }
 
     /// The middle of the cloud.
@@ -119,7 +126,7 @@ fn refinement(name: Option<&str>) -> Result<Refinement, Failure> {
     }
 }
 
-/// Finds the transform between two clouds.
+/// Finds the transform between two clouds; with it come the matches that were searched, source and target beside each other.
 #[pyfunction]
 pub(crate) fn register<'py>(
     py: Python<'py>,
@@ -127,23 +134,28 @@ pub(crate) fn register<'py>(
     target: Bound<'py, PreparedCloud>,
     initial: Option<PyReadonlyArray2<'py, f64>>,
     options: RegisterOptions,
-) -> PyResult<Outcome<'py>> {
+) -> PyResult<(Outcome<'py>, Option<Bound<'py, PyArray2<f64>>>)> {
     let (source, target) = (Arc::clone(&source.get().cloud), Arc::clone(&target.get().cloud));
     let initial: Option<Vec<[f64; 4]>> = initial.map(|matrix| rows(&matrix)).transpose()?;
     let limit = options.time_limit;
-    let (document, inliers, verdict) = work::run_until(py, limit, Interrupted::Leave, move |watch| {
-        let initial = initial.map(|matrix| similarity("initial", &matrix)).transpose()?;
-        let params = options.params(initial)?;
-        let found = register_until(&source, &target, &params, &|| watch.check())?;
-        let status = match found.status {
-            Status::Registered => "registered",
-            Status::NotReliable => "NOT RELIABLE",
-            Status::NoSolution => "NO SOLUTION",
-        };
-        let inliers = found.matches.as_ref().map_or(Vec::new(), |matches| matches.inliers.clone());
-        Ok((pcr99_cloud::document::of_clouds(&found), inliers, format!("{status}: {}", found.reason)))
-    })?;
-    Ok(outcome(py, document, &inliers, verdict))
+    let (document, inliers, verdict, points) =
+        work::run_until(py, limit, Interrupted::Leave, move |watch| {
+            let initial = initial.map(|matrix| similarity("initial", &matrix)).transpose()?;
+            let params = options.params(initial)?;
+            let mut found = register_until(&source, &target, &params, &|| watch.check())?;
+            let status = match found.status {
+                Status::Registered => "registered",
+                Status::NotReliable => "NOT RELIABLE",
+                Status::NoSolution => "NO SOLUTION",
+            };
+            let inliers = found.matches.as_ref().map_or(Vec::new(), |matches| matches.inliers.clone());
+            let points = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
+            let document = pcr99_cloud::document::of_clouds(&found);
+            Ok((document, inliers, format!("{status}: {}", found.reason), points))
+        })?;
+    let beside = |[[a, b, c], [d, e, f]]: [[f64; 3]; 2]| [a, b, c, d, e, f];
+    let points = points.map(|points| array(py, points.into_iter().map(beside).collect())).transpose()?;
+    Ok((outcome(py, document, &inliers, verdict), points))
 }
 
 /// The edge of a voxel that suits two clouds, in units of the target.

@@ -140,21 +140,15 @@ impl Directory {
     /// # Errors
     /// When a pair is not finished, or files cannot be read or written.
     pub fn merge(&self, manifest: &Manifest) -> Result<Summary, Error> {
-        let locations: Vec<Option<Location>> =
-            manifest.rows().iter().map(|row| self.parts.get(row.fingerprint(&self.base))).collect();
-        let missing = locations.iter().filter(|location| location.is_none()).count();
-        if missing > 0 {
-            return Err(Error::Unfinished { missing, all: locations.len() });
-        }
+        let records = self.records(manifest)?;
         let file = |name| WholeFile::new(self.path.join(name));
         let (mut documents, mut times, mut csv) =
             (file(RESULTS_JSONL)?, file(TIMES_CSV)?, file(RESULTS_CSV)?);
         csv.write(table::header().as_bytes())?;
         times.write(table::TIMES_HEADER.as_bytes())?;
         let mut summary = Summary::default();
-        let mut reader = Reader::new(&self.parts);
-        for location in locations.into_iter().flatten() {
-            let record = reader.record(location)?;
+        for record in records {
+            let record = record?;
             summary.count(&record);
             csv.write(table::line(&record).as_bytes())?;
             times.write(table::times_line(&record).as_bytes())?;
@@ -166,6 +160,33 @@ impl Directory {
             file.finish()?;
         }
         Ok(summary)
+    }
+
+    /// The results of all pairs, in the order of the manifest.
+    ///
+    /// # Errors
+    /// When a pair is not finished; each record when it cannot be read.
+    pub fn records<'a>(
+        &'a self,
+        manifest: &Manifest,
+    ) -> Result<impl Iterator<Item = Result<Record, Error>> + use<'a>, Error> {
+        let locations: Vec<Option<Location>> =
+            manifest.rows().iter().map(|row| self.parts.get(row.fingerprint(&self.base))).collect();
+        let missing = locations.iter().filter(|location| location.is_none()).count();
+        if missing > 0 {
+            return Err(Error::Unfinished { missing, all: locations.len() });
+        }
+        let mut reader = Reader::new(&self.parts);
+        Ok(locations.into_iter().flatten().map(move |location| reader.record(location)))
+    }
+
+    /// The result of the pair of that row, if it is finished.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn record(&self, row: &Row) -> Result<Option<Record>, Error> {
+        let location = self.parts.get(row.fingerprint(&self.base));
+        location.map(|location| Reader::new(&self.parts).record(location)).transpose()
     }
 
     /// That every finished pair is still in the manifest as it was.

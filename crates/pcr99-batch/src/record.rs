@@ -19,6 +19,9 @@ pub struct Record {
     pub seconds: Map<String, Value>,
     /// The line of `results.jsonl`: the same for the same row wherever and whenever it is run.
     pub result: Map<String, Value>,
+    /// Of clouds the matches that were searched, from source to target. Only whoever runs the pair sees them: they are kept in no file.
+    #[serde(skip)]
+    pub matches: Option<Vec<[[f64; 3]; 2]>>,
 }
 
 /// What came of the work on a pair.
@@ -26,6 +29,8 @@ pub(crate) struct Solved {
     /// As in `pcr99_cloud::document`.
     pub(crate) document: Value,
     pub(crate) doubt: Option<&'static str>,
+    /// Of clouds.
+    pub(crate) matches: Option<Vec<[[f64; 3]; 2]>>,
 }
 
 impl Record {
@@ -40,8 +45,10 @@ impl Record {
             put(column, Value::from(path));
         }
         let mut seconds = Map::from_iter([("total".to_owned(), Value::from(total))]);
+        let mut searched = None;
         match solved {
-            Ok(Solved { document, doubt }) => {
+            Ok(Solved { document, doubt, matches }) => {
+                searched = matches;
                 let fields = match document {
                     Value::Object(fields) => fields,
                     _ => Map::new(),
@@ -68,7 +75,7 @@ impl Record {
                 put("error", Value::from(error));
             }
         }
-        Self { fingerprint: row.fingerprint(base), row: row.clone(), seconds, result }
+        Self { fingerprint: row.fingerprint(base), row: row.clone(), seconds, result, matches: searched }
     }
 
     /// Of a pair that could not be run, for instance because whoever ran it was killed each time.

@@ -80,6 +80,21 @@ pub fn run(
     interrupted: Interrupted<'_>,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Ended, Error> {
+    run_and_see(manifest, directory, options, interrupted, progress, &mut |_, _| {})
+}
+
+/// The same, where `seen` is shown each record of this run and, of clouds, the matches that were searched; in whatever order they come.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_and_see(
+    manifest: &Manifest,
+    directory: &mut Directory,
+    options: &RunOptions,
+    interrupted: Interrupted<'_>,
+    progress: &mut dyn FnMut(&Progress),
+    seen: &mut dyn FnMut(&Record, Option<Vec<[[f64; 3]; 2]>>),
+) -> Result<Ended, Error> {
     let rows = manifest.order().into_iter().map(|place| &manifest.rows()[place as usize]);
     let todo: Vec<&Row> = rows.filter(|row| !directory.is_finished(row)).collect();
     let threads = options.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
@@ -124,7 +139,10 @@ pub fn run(
         };
         loop {
             match receiver.recv_timeout(TICK) {
-                Ok(record) => {
+                Ok(mut record) => {
+                    // Nobody else needs them, and they are many.
+                    let matches = record.matches.take();
+                    seen(&record, matches);
                     state.made += 1;
                     state.failed += usize::from(record.status() == "failed");
                     values += record.values();

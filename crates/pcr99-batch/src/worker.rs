@@ -129,8 +129,10 @@ fn solve(
                 params = params.with_initial(initial);
             }
             let clock = stop_after(settings, interrupted);
-            let found = register_until(&source, &target, &params, &clock).map_err(text)?;
-            Ok(Solved { document: document::of_clouds(&found), doubt: document::doubt_of_clouds(&found) })
+            let mut found = register_until(&source, &target, &params, &clock).map_err(text)?;
+            let matches = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
+            let (document, doubt) = (document::of_clouds(&found), document::doubt_of_clouds(&found));
+            Ok(Solved { document, doubt, matches })
         }
     }
 }
@@ -168,6 +170,7 @@ fn solve_matches(
     Ok(Solved {
         document: document::of_matches(method.name(), pairs.len(), &found),
         doubt: document::doubt_of_matches(&found),
+        matches: None,
     })
 }
 

@@ -419,6 +419,13 @@ pub struct Batch {
     /// Print the summary as one JSON document.
     #[arg(long)]
     pub json: bool,
+    /// Write one self-contained page to this file: how many pairs registered, by reason, and a table to sort and search. With --resume and all pairs
+    /// finished, nothing but the page is made.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+    /// Write pages of so many single pairs to `pages` in the directory of the results, those that are not registered first; --page links to them.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>, allow_hyphen_values = true)]
+    pub pair_pages: usize,
 
     /// For pairs whose cell is empty.
     #[command(flatten)]

@@ -3,13 +3,14 @@
 use std::{fmt::Write as _, path::Path};
 
 use pcr99::Status;
+use serde_json::{Map, Value};
 
 use crate::{
     Error,
     page::{self, Page},
     registration::{
         mark,
-        numbers::{duration, percent},
+        numbers::{duration, percent, without_numbers},
     },
     tables::{escaped_html, grouped},
 };
@@ -85,6 +86,30 @@ struct Group {
 }
 
 impl BatchRow {
+    /// Of a line of `results.jsonl`; `seconds` is the time that the pair took.
+    pub fn of_result(result: &Map<String, Value>, seconds: Option<f64>) -> Self {
+        let text = |field: &str| result.get(field).and_then(Value::as_str);
+        let within = |field: &str, part: &str| result.get(field)?.get(part)?.as_f64();
+        let status = [Status::Registered, Status::NotReliable, Status::NoSolution];
+        let status = status.into_iter().find(|status| Some(status.as_str()) == text("status"));
+        let outcome = match status {
+            Some(status) => {
+                let own = || of_doubt(status, text("doubt"), text("stopped_because")).to_owned();
+                BatchOutcome::Ran { status, reason: text("reason").map_or_else(own, str::to_owned) }
+            }
+            None => BatchOutcome::Failed(text("error").unwrap_or("no result").to_owned()),
+        };
+        Self {
+            id: text("pair_id").unwrap_or_default().to_owned(),
+            outcome,
+            inliers: result.get("inliers").and_then(Value::as_array).map(Vec::len),
+            log10_nfa: within("evidence", "log10_nfa"),
+            overlap: within("overlap", "source"),
+            seconds,
+            link: None,
+        }
+    }
+
     fn group(&self) -> (Option<Status>, &str) {
         match &self.outcome {
             BatchOutcome::Ran { status, reason } => (Some(*status), reason),
@@ -100,6 +125,22 @@ fn order(status: Option<Status>) -> usize {
         Some(Status::NotReliable) => 1,
         Some(Status::NoSolution) => 2,
         None => 3,
+    }
+}
+
+/// Why matches came to this: their documents say it in one word.
+fn of_doubt(status: Status, doubt: Option<&str>, stopped: Option<&str>) -> &'static str {
+    match (status, doubt) {
+        (Status::Registered, _) => "more matches agree than chance would give",
+        (_, Some("chance")) => "no more matches agree than by chance",
+        (_, Some("few_places")) => "the matches that agree are at too few places",
+        (_, Some("loose_rotation")) => "the matches that agree leave the rotation about one axis open",
+        (_, Some("rival")) => "another transform has nearly as much evidence",
+        (Status::NoSolution, _) if matches!(stopped, Some("time_limit" | "interrupted")) => {
+            "stopped before consistent matches were found"
+        }
+        (Status::NoSolution, _) => "no consistent matches were found",
+        (Status::NotReliable, _) => "the matches that agree do not fix a transform",
     }
 }
 
@@ -216,21 +257,6 @@ impl BatchPage {
     }
 }
 
-/// The same words for the same reason: `only 3 % overlaps` and `only 11 % overlaps` are one.
-fn without_numbers(reason: &str) -> String {
-    let mut text = String::new();
-    let mut rest = reason.chars().peekable();
-    while let Some(sign) = rest.next() {
-        if sign.is_ascii_digit() {
-            text.push('…');
-            while rest.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
-        } else {
-            text.push(sign);
-        }
-    }
-    text
-}
-
 fn line(row: &BatchRow) -> String {
     let (status, reason) = row.group();
     let reason = match &row.outcome {
@@ -278,6 +304,7 @@ fn as_link(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn row(id: &str, outcome: BatchOutcome) -> BatchRow {
         let link = Some(format!("{id}.html"));
@@ -294,6 +321,24 @@ mod tests {
 
     fn ran(status: Status, reason: &str) -> BatchOutcome {
         BatchOutcome::Ran { status, reason: reason.to_owned() }
+    }
+
+    #[test]
+    fn rows_from_lines_of_results() {
+        let of = |line: Value| BatchRow::of_result(line.as_object().expect("an object"), Some(0.5));
+        let clouds = of(
+            json!({ "pair_id": "a", "status": "not_reliable", "doubt": "slides", "reason": "they slide", "inliers": [1, 2],
+            "evidence": { "log10_nfa": -4.5 }, "overlap": { "source": 0.25, "target": 0.5 } }),
+        );
+        assert_eq!(clouds.outcome, ran(Status::NotReliable, "they slide"));
+        assert_eq!((clouds.inliers, clouds.log10_nfa, clouds.overlap), (Some(2), Some(-4.5), Some(0.25)));
+        let rival = of(json!({ "pair_id": "b", "status": "not_reliable", "doubt": "rival", "inliers": [] }));
+        assert_eq!(rival.outcome, ran(Status::NotReliable, "another transform has nearly as much evidence"));
+        let late = of(json!({ "pair_id": "c", "status": "no_solution", "stopped_because": "time_limit" }));
+        assert_eq!(late.outcome, ran(Status::NoSolution, "stopped before consistent matches were found"));
+        let failed = of(json!({ "pair_id": "d", "status": "failed", "error": "no such file" }));
+        assert_eq!(failed.outcome, BatchOutcome::Failed("no such file".to_owned()));
+        assert_eq!((failed.inliers, failed.seconds, failed.id), (None, Some(0.5), "d".to_owned()));
     }
 
     #[test]

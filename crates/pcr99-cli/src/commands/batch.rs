@@ -9,13 +9,14 @@ use std::{
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcr99::Positive;
-use pcr99_batch::{Directory, Ended, Manifest, Progress, RunOptions, Settings, Summary, run as run_batch};
+use pcr99_batch::{Directory, Ended, Manifest, Progress, RunOptions, Settings, Summary, run_and_see};
 use pcr99_cloud::{Refinement, document};
 use serde_json::json;
 
 use crate::{
     Outcome,
     args::{Args, Batch, BatchDefaults, RefineOption},
+    commands::batch_pages::BatchPages,
     output::Sink,
     say, watch,
 };
@@ -28,12 +29,14 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     let is_file = options.manifest.as_os_str() != "-";
     ensure!(is_file, "a manifest must come from a file: paths in it are relative to it");
+    let page = BatchPages::check(options)?;
     let manifest = Manifest::read(&options.manifest, &settings(&options.defaults)?)?;
     let mut directory = if options.resume {
         Directory::resume(&options.output, &manifest)?
     } else {
         Directory::create(&options.output, &manifest)?
     };
+    let mut pages = page.begin(options, &manifest)?;
     let note = |line: &str| {
         if !args.quiet {
             say(line);
@@ -50,9 +53,14 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     watch::listen();
     let start = Instant::now();
     let mut shown = Shown::new(all, args);
-    let ended = run_batch(&manifest, &mut directory, &run_options(options), &watch::interrupted, &mut |p| {
-        shown.update(p)
-    });
+    let ended = run_and_see(
+        &manifest,
+        &mut directory,
+        &run_options(options),
+        &watch::interrupted,
+        &mut |progress| shown.update(progress),
+        &mut |record, matches| pages.see(record, matches),
+    );
     drop(shown);
     let seconds = start.elapsed().as_secs_f64();
     let ended = ended.map_err(|error| anyhow!("{error}; what is finished is kept: go on with --resume"))?;
@@ -64,12 +72,20 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
         return Ok(Outcome::Interrupted);
     }
     let summary = directory.merge(&manifest)?;
+    let written = pages.write(&manifest, &directory, args, &note);
+    let written =
+        written.context("the results are complete, but not the pages: --resume makes these alone")?;
     let text =
         if options.json { as_json(&summary, before, seconds, &options.output) } else { summary.to_string() };
     Sink::new(None)?.write(|out| out.write_all(text.as_bytes()))?;
     note(&format!(
-        "written to `{}`: results.csv, results.jsonl, times.csv, summary.json; {}",
+        "written to `{}`: results.csv, results.jsonl, times.csv, summary.json{}; {}",
         options.output.display(),
+        match written {
+            0 => String::new(),
+            1 => ", a page in `pages`".to_owned(),
+            count => format!(", {count} pages in `pages`"),
+        },
         pace(all - before, seconds)
     ));
     Ok(if summary.all_registered() { Outcome::Done } else { Outcome::NotReliable })

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod batch;
+mod batch_pages;
 mod bench;
 mod convert;
 mod demo;

@@ -3,6 +3,9 @@
 /// What the script draws.
 mod data;
 
+/// From documents.
+mod document;
+
 /// How far the matches are off.
 mod histogram;
 
@@ -89,6 +92,7 @@ impl RegistrationPage {
             body += &section(place, view);
         }
         let title = match self.views.as_slice() {
+            [RegistrationView { title: Some(title), verdict, .. }] => format!("{title}: {}", verdict.word()),
             [one] => format!("{} → {}: {}", one.names[0], one.names[1], one.verdict.word()),
             _ => "pcr99".to_owned(),
         };

@@ -46,6 +46,21 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// The same words for the same reason: `only 3 % overlaps` and `only 11 % overlaps` are one.
+pub(crate) fn without_numbers(reason: &str) -> String {
+    let mut text = String::new();
+    let mut rest = reason.chars().peekable();
+    while let Some(sign) = rest.next() {
+        if sign.is_ascii_digit() {
+            text.push('…');
+            while rest.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
+        } else {
+            text.push(sign);
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

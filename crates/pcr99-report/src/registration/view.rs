@@ -40,11 +40,25 @@ pub struct RegistrationView {
     pub(crate) bins: Option<Bins>,
     /// In target units.
     pub(crate) threshold: Option<f64>,
-    pub(crate) seconds: Seconds,
+    pub(crate) seconds: Times,
     /// How the search was made and ended, in words.
     pub(crate) search: String,
     /// Whether the points are those of matches, and not of clouds: their places before registration say little.
     pub(crate) are_matches: bool,
+}
+
+/// Seconds: in all, and of each stage.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Times {
+    pub(crate) total: f64,
+    pub(crate) stages: Vec<(String, f64)>,
+}
+
+impl From<&Seconds> for Times {
+    fn from(seconds: &Seconds) -> Self {
+        let stages = seconds.stages.iter().map(|(stage, time)| ((*stage).to_owned(), *time)).collect();
+        Self { total: seconds.total, stages }
+    }
 }
 
 /// Some of the points of a cloud.
@@ -105,12 +119,39 @@ fn residual(model: &Similarity, [a, b]: [[f64; 3]; 2]) -> f64 {
 }
 
 /// A candidate as it was found.
-struct Found {
-    model: Similarity,
-    inlier_count: Option<usize>,
-    log10_nfa: Option<f64>,
-    overlap: Option<[f64; 2]>,
+pub(crate) struct Found {
+    pub(crate) model: Similarity,
+    pub(crate) inlier_count: Option<usize>,
+    pub(crate) log10_nfa: Option<f64>,
+    /// Of source and target.
+    pub(crate) overlap: Option<[f64; 2]>,
 }
+
+/// What is known of a registration of two clouds.
+pub(crate) struct CloudFacts<'a> {
+    pub(crate) verdict: Verdict,
+    /// The answer first.
+    pub(crate) poses: Vec<Found>,
+    pub(crate) agreement: Option<f64>,
+    pub(crate) rmse: Option<f64>,
+    pub(crate) matches: Option<Agreeing<'a>>,
+    pub(crate) voxel: f64,
+    pub(crate) times: Times,
+}
+
+/// The matches between two clouds.
+pub(crate) struct Agreeing<'a> {
+    pub(crate) total: usize,
+    /// All of them, or none where they are not known any more.
+    pub(crate) points: &'a [[[f64; 3]; 2]],
+    pub(crate) inliers: &'a [usize],
+    pub(crate) threshold: f64,
+    pub(crate) log10_nfa: f64,
+    pub(crate) ended: StopReason,
+}
+
+/// What the time is called among the facts.
+const TIME: &str = "time";
 
 impl RegistrationView {
     /// Of a registration from matches: `source[i]` was matched with `target[i]`.
@@ -140,7 +181,7 @@ impl RegistrationView {
         facts.extend(found.target_from_source.map(|m| ("scale".to_owned(), shown(m.scale()))));
         facts.push(("threshold, target units".to_owned(), shown(found.threshold)));
         facts.extend(found.inlier_rmse.map(|rmse| ("residual (rms), target units".to_owned(), shown(rmse))));
-        facts.push(("time".to_owned(), duration(found.seconds.total)));
+        facts.push((TIME.to_owned(), duration(found.seconds.total)));
         let mut view = Self {
             title: None,
             names: ["source", "target"].map(str::to_owned),
@@ -151,7 +192,7 @@ impl RegistrationView {
             poses: Vec::new(),
             bins: None,
             threshold: Some(found.threshold),
-            seconds: found.seconds.clone(),
+            seconds: Times::from(&found.seconds),
             search: format!("Method: {method}. The search ended: {}.", ended(found.stopped_because)),
             are_matches: true,
         };
@@ -176,42 +217,73 @@ impl RegistrationView {
             log10_nfa: Some(c.log10_nfa),
             overlap: Some(fit(&c.assessment)),
         });
+        let reason = found.reason.to_string();
+        let facts = CloudFacts {
+            verdict: Verdict::of_reason(found.status, &reason, found.fitness()),
+            poses: answer.into_iter().chain(others).collect(),
+            agreement: found.assessment.map(|fit| fit.agreement),
+            rmse: found.rmse,
+            matches: matches.map(|m| Agreeing {
+                total: m.matches,
+                points: &m.points,
+                inliers: &m.inliers,
+                threshold: m.threshold,
+                log10_nfa: m.evidence.log10_nfa,
+                ended: m.stopped_because,
+            }),
+            voxel: found.voxel,
+            times: Times::from(&found.seconds),
+        };
+        Self::of_cloud_facts(facts, source, target)
+    }
+
+    pub(crate) fn of_cloud_facts(known: CloudFacts<'_>, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
+        let CloudFacts { verdict, mut poses, agreement, rmse, matches, voxel, times } = known;
+        poses.truncate(MOST_CANDIDATES);
+        let answer = poses.first();
         let mut facts = Vec::new();
-        if let Some(fit) = &found.assessment {
-            let [source, target] = [fit.overlap_source, fit.overlap_target].map(percent);
+        if let Some(overlap) = answer.and_then(|pose| pose.overlap) {
+            let [source, target] = overlap.map(percent);
             facts.push(("overlap, source / target".to_owned(), format!("{source} / {target}")));
-            facts.push(("normals that agree".to_owned(), percent(fit.agreement)));
         }
-        facts.extend(found.rmse.map(|rmse| ("residual (rms), target units".to_owned(), shown(rmse))));
-        facts.extend(found.target_from_source.map(|m| ("scale".to_owned(), shown(m.scale()))));
-        if let Some(m) = matches {
-            let agree = format!("{} of {}", grouped(m.inliers.len()), grouped(m.matches));
+        facts.extend(agreement.map(|share| ("normals that agree".to_owned(), percent(share))));
+        facts.extend(rmse.map(|rmse| ("residual (rms), target units".to_owned(), shown(rmse))));
+        facts.extend(answer.map(|pose| ("scale".to_owned(), shown(pose.model.scale()))));
+        if let Some(m) = &matches {
+            let agree = format!("{} of {}", grouped(m.inliers.len()), grouped(m.total));
             facts.push(("matches that agree".to_owned(), agree));
-            facts.push(("false alarms expected".to_owned(), false_alarms(m.evidence.log10_nfa)));
+            facts.push(("false alarms expected".to_owned(), false_alarms(m.log10_nfa)));
         }
-        facts.push(("voxel, target units".to_owned(), shown(found.voxel)));
-        facts.push(("time".to_owned(), duration(found.seconds.total)));
+        facts.push(("voxel, target units".to_owned(), shown(voxel)));
+        facts.push((TIME.to_owned(), duration(times.total)));
         let mut view = Self {
             title: None,
             names: ["source", "target"].map(str::to_owned),
-            verdict: Verdict::on_clouds(found),
+            verdict,
             facts,
             clouds: [source, target].map(|points| CloudPart::of(points, MOST_POINTS)),
             lines: Lines::default(),
             poses: Vec::new(),
             bins: None,
-            threshold: matches.map(|m| m.threshold),
-            seconds: found.seconds.clone(),
-            search: matches.map_or(String::new(), |m| {
-                format!("The search among the matches ended: {}.", ended(m.stopped_because))
+            threshold: matches.as_ref().map(|m| m.threshold),
+            seconds: times,
+            search: matches.as_ref().map_or(String::new(), |m| {
+                format!("The search among the matches ended: {}.", ended(m.ended))
             }),
             are_matches: false,
         };
-        let found_poses: Vec<Found> = answer.into_iter().chain(others).take(MOST_CANDIDATES).collect();
-        let points = matches.map_or(&[][..], |m| &m.points);
-        let inliers = matches.map_or(&[][..], |m| &m.inliers);
-        view.take(&found_poses, points.len(), &|i| points[i], inliers);
+        let points = matches.as_ref().map_or(&[][..], |m| m.points);
+        let inliers = matches.as_ref().filter(|m| !m.points.is_empty()).map_or(&[][..], |m| m.inliers);
+        view.take(&poses, points.len(), &|i| points[i], inliers);
         view
+    }
+
+    /// With another time among the facts.
+    pub(crate) fn with_time(mut self, total: f64) -> Self {
+        if let Some((_, time)) = self.facts.iter_mut().find(|(name, _)| name == TIME) {
+            *time = duration(total);
+        }
+        self
     }
 
     /// With the names of source and target, such as those of their files.

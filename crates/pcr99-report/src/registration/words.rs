@@ -1,9 +1,9 @@
 //! The verdict in plain words.
 
 use pcr99::{Doubt, Registration, Status, StopReason};
-use pcr99_cloud::{CloudRegistration, register::Reason};
+use pcr99_cloud::register::Reason;
 
-use super::numbers::{one_in, percent};
+use super::numbers::{one_in, percent, without_numbers};
 use crate::tables::grouped;
 
 /// A verdict: one word, and the rest of the sentence.
@@ -84,22 +84,28 @@ impl Verdict {
         Self { status: found.status, sentence, advice }
     }
 
-    /// On a registration of two clouds.
-    pub(crate) fn on_clouds(found: &CloudRegistration) -> Self {
-        let sentence = match (found.status, &found.assessment) {
-            (Status::Registered, Some(fit)) => {
-                format!("{} of the source lies on the target; {}", percent(fit.overlap_source), found.reason)
+    /// On a registration of two clouds for this reason; `overlap` is the share of the source that lies on the target.
+    pub(crate) fn of_reason(status: Status, reason: &str, overlap: Option<f64>) -> Self {
+        let sentence = match (status, overlap) {
+            (Status::Registered, Some(overlap)) => {
+                format!("{} of the source lies on the target; {reason}", percent(overlap))
             }
-            _ => found.reason.to_string(),
+            _ => reason.to_owned(),
         };
-        let advice = match found.reason {
-            Reason::Consistent => None,
-            Reason::NoPose => Some(NOTHING),
-            Reason::Stopped => Some(STOPPED),
-            Reason::Ambiguous { .. } => Some(RIVAL),
-            _ => Some("The views show the best guess, which is not to be trusted."),
+        // A document has the reason only in its own words.
+        let is = |which: Reason| without_numbers(&which.to_string()) == without_numbers(reason);
+        let advice = if is(Reason::Consistent) {
+            None
+        } else if is(Reason::NoPose) {
+            Some(NOTHING)
+        } else if is(Reason::Stopped) {
+            Some(STOPPED)
+        } else if is(Reason::Ambiguous { share: 1.0 }) {
+            Some(RIVAL)
+        } else {
+            Some("The views show the best guess, which is not to be trusted.")
         };
-        Self { status: found.status, sentence, advice }
+        Self { status, sentence, advice }
     }
 }
 

@@ -1,0 +1,255 @@
+//! Pages of a batch: one of all pairs, and some of single ones.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ffi::OsString,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use pcr99_batch::{
+    Directory, Fingerprint, Input, Manifest, RESULTS_CSV, RESULTS_JSONL, Record, Row, SUMMARY_JSON, TIMES_CSV,
+};
+use pcr99_cloud::{OutputFile, document::PROGRAM, read_matches, read_points};
+use pcr99_report::{BatchOutcome, BatchPage, BatchRow, RegistrationPage, RegistrationView};
+use serde_json::Value;
+
+use crate::{
+    args::{Args, Batch},
+    page::{self, PageFile},
+    watch::{self, Busy},
+};
+
+/// In the directory of the results.
+const PAGES: &str = "pages";
+/// Letters of a pair's name in that of its file.
+const LONGEST_NAME: usize = 40;
+/// Names in the directory of the results that are not free.
+const TAKEN: [&str; 8] =
+    [RESULTS_CSV, RESULTS_JSONL, TIMES_CSV, SUMMARY_JSON, "batch.json", ".lock", "parts", PAGES];
+
+/// Matches between two clouds.
+type Matches = Vec<[[f64; 3]; 2]>;
+
+/// Pages whose places are checked.
+pub(super) struct BatchPages {
+    page: Option<PageFile>,
+}
+
+/// Pages in the making.
+pub(super) struct Begun {
+    output: PathBuf,
+    page: Option<(PageFile, PathBuf)>,
+    /// How many single pairs get one.
+    most: usize,
+    /// Where in the manifest a pair is.
+    places: HashMap<Fingerprint, usize>,
+    /// Matches of those that come first so far, by whether they are registered, and by their place.
+    seen: BTreeMap<(bool, usize), Matches>,
+}
+
+impl BatchPages {
+    /// Before any work, and before the directory of the results is made.
+    pub(super) fn check(options: &Batch) -> Result<Self> {
+        let Some(path) = options.page.as_deref() else { return Ok(Self { page: None }) };
+        if let (Ok(page), Ok(manifest)) = (path.canonicalize(), options.manifest.canonicalize()) {
+            ensure!(page != manifest, "--page names the manifest: give it a file of its own");
+        }
+        if lies_in(path, &options.output) {
+            let name = path.file_name().unwrap_or_default();
+            ensure!(
+                TAKEN.iter().all(|taken| name != *taken),
+                "--page names `{}`, which the batch itself writes: give it a file of its own",
+                path.display()
+            );
+            if !options.output.exists() {
+                // It will be there.
+                return Ok(Self { page: None });
+            }
+        }
+        Ok(Self { page: PageFile::new(Some(path), &[])? })
+    }
+
+    /// When the directory of the results is there.
+    pub(super) fn begin(self, options: &Batch, manifest: &Manifest) -> Result<Begun> {
+        let page = match (self.page, options.page.as_deref()) {
+            (Some(page), Some(path)) => Some((page, path.to_path_buf())),
+            (None, Some(path)) => PageFile::new(Some(path), &[])?.map(|page| (page, path.to_path_buf())),
+            (_, None) => None,
+        };
+        let most = options.pair_pages;
+        let rows = manifest.rows().iter().enumerate().filter(|_| most > 0);
+        let places = rows.map(|(place, row)| (row.fingerprint(manifest.base()), place)).collect();
+        Ok(Begun { output: options.output.clone(), page, most, places, seen: BTreeMap::new() })
+    }
+}
+
+impl Begun {
+    /// Keeps the matches of a pair that may get a page.
+    pub(super) fn see(&mut self, record: &Record, matches: Option<Matches>) {
+        if let (Some(&place), Some(matches)) = (self.places.get(&record.fingerprint), matches) {
+            self.seen.insert((record.status() == "registered", place), matches);
+            if self.seen.len() > self.most {
+                self.seen.pop_last();
+            }
+        }
+    }
+
+    /// Writes all pages, those of single pairs first; how many there are of these.
+    pub(super) fn write(
+        self,
+        manifest: &Manifest,
+        directory: &Directory,
+        args: &Args,
+        note: &dyn Fn(&str),
+    ) -> Result<usize> {
+        if self.page.is_none() && self.most == 0 {
+            return Ok(0);
+        }
+        let _busy = Busy::start("writing the pages".to_owned(), args.quiet);
+        let mut rows = Vec::with_capacity(manifest.rows().len());
+        for record in directory.records(manifest)? {
+            let record = record?;
+            let seconds = record.seconds.get("total").and_then(Value::as_f64);
+            rows.push(BatchRow::of_result(&record.result, seconds));
+        }
+        let files = self.output.join(PAGES);
+        let written = self.write_pairs(&rows, manifest, directory, args, note)?;
+        let Some((page, path)) = self.page else { return Ok(written) };
+        // Those of earlier runs too.
+        let there: HashSet<OsString> = fs::read_dir(&files)
+            .map(|entries| entries.flatten().map(|entry| entry.file_name()).collect())
+            .unwrap_or_default();
+        if let Some(from_page) = relative(&path, &files).filter(|_| !there.is_empty()) {
+            for (row, pair) in rows.iter_mut().zip(manifest.rows()) {
+                let name = file_name(pair, manifest);
+                row.link = there.contains(&OsString::from(&name)).then(|| format!("{from_page}/{name}"));
+            }
+        }
+        page.write_html(&BatchPage::new(PROGRAM, rows).with_command(&args.command_line).to_html())?;
+        Ok(written)
+    }
+
+    /// Pages of single pairs that are not there yet. Those that are not registered come first, each in the order of the manifest.
+    fn write_pairs(
+        &self,
+        rows: &[BatchRow],
+        manifest: &Manifest,
+        directory: &Directory,
+        args: &Args,
+        note: &dyn Fn(&str),
+    ) -> Result<usize> {
+        let is = |registered: bool| {
+            let ran = move |(_, row): &(usize, &BatchRow)| match row.outcome {
+                BatchOutcome::Ran { status, .. } => (status == pcr99::Status::Registered) == registered,
+                BatchOutcome::Failed(_) => false,
+            };
+            rows.iter().enumerate().filter(ran).map(move |(place, _)| (registered, place))
+        };
+        let files = self.output.join(PAGES);
+        let mut written = 0;
+        for key in is(false).chain(is(true)).take(self.most) {
+            let pair = &manifest.rows()[key.1];
+            let path = files.join(file_name(pair, manifest));
+            if path.exists() {
+                written += 1;
+                continue;
+            }
+            if watch::interrupted() {
+                note("interrupted: pages of further pairs are not written");
+                break;
+            }
+            let Some(record) = directory.record(pair)? else { continue };
+            let view = match view(pair, manifest.base(), record, self.seen.get(&key).map(Vec::as_slice)) {
+                Ok(view) => view,
+                Err(error) => {
+                    note(&format!("note: there is no page of pair `{}`: {error:#}", pair.pair_id));
+                    continue;
+                }
+            };
+            fs::create_dir_all(&files).with_context(|| format!("cannot make `{}`", files.display()))?;
+            let page = RegistrationPage::new(PROGRAM).with_command(&args.command_line).with_view(view);
+            OutputFile::new(&path)?.write(|out| out.write_all(page.to_html().as_bytes()))?;
+            written += 1;
+        }
+        Ok(written)
+    }
+}
+
+/// A finished pair, with its files read again.
+fn view(
+    pair: &Row,
+    base: &Path,
+    record: Record,
+    matches: Option<&[[[f64; 3]; 2]]>,
+) -> Result<RegistrationView> {
+    let mut document = Value::Object(record.result);
+    document["seconds"] = Value::Object(record.seconds);
+    let view = match &pair.input {
+        Input::Matches { pairs } => {
+            let read = read_matches(&base.join(&**pairs))?;
+            RegistrationView::of_document(&document, &read.source, &read.target, None)?
+        }
+        Input::Clouds { source, target } => {
+            let [source, target] = [source, target].map(|path| base.join(&**path));
+            let (a, b) = (read_points(&source)?, read_points(&target)?);
+            RegistrationView::of_document(&document, &a, &b, matches)?
+                .with_names(&page::name(&source), &page::name(&target))
+        }
+    };
+    Ok(view.with_title(&pair.pair_id))
+}
+
+/// Safe on every file system, and its own for each pair: what the pair is called, as far as that can be, and its fingerprint.
+fn file_name(pair: &Row, manifest: &Manifest) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = pair.pair_id.chars().take(LONGEST_NAME).map(plain).collect();
+    let parts: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
+    let separator = if parts.is_empty() { "" } else { "-" };
+    format!("{}{separator}{}.html", parts.join("-"), pair.fingerprint(manifest.base()))
+}
+
+/// Whether a file is named right in a directory, which need not be there.
+fn lies_in(file: &Path, directory: &Path) -> bool {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let same =
+        |a: std::io::Result<PathBuf>, b: std::io::Result<PathBuf>| matches!((a, b), (Ok(a), Ok(b)) if a == b);
+    same(parent.canonicalize(), directory.canonicalize())
+        || same(std::path::absolute(parent), std::path::absolute(directory))
+}
+
+/// The way from the page at `page` to a directory, with slashes; `None` when there is none, as between drives.
+fn relative(page: &Path, directory: &Path) -> Option<String> {
+    let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (from, to) = (parent.canonicalize().ok()?, directory.canonicalize().ok()?);
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (from.components().collect(), to.components().collect());
+    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    if common == 0 {
+        return None;
+    }
+    let up = from[common..].iter().map(|_| Some(".."));
+    let down = to[common..].iter().map(|part| part.as_os_str().to_str());
+    Some(up.chain(down).collect::<Option<Vec<&str>>>()?.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_a_page_to_the_pages() {
+        let place = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("out/pages")).expect("directories");
+        fs::create_dir_all(at("web/a b")).expect("directories");
+        let way = |page: &str| relative(&at(page), &at("out/pages"));
+        assert_eq!(way("batch.html").as_deref(), Some("out/pages"));
+        assert_eq!(way("out/index.html").as_deref(), Some("pages"));
+        assert_eq!(way("web/a b/x.html").as_deref(), Some("../../out/pages"));
+        assert_eq!(way("missing/x.html"), None);
+        assert!(lies_in(&at("out/x.html"), &at("out")) && lies_in(&at("new/x.html"), &at("new")));
+        assert!(!lies_in(&at("x.html"), &at("out")) && !lies_in(&at("new/a/x.html"), &at("new")));
+    }
+}
