@@ -82,7 +82,7 @@ pub use parts::write_part;
 pub use record::Record;
 pub use remote::Receipt;
 pub use row::{Input, Row};
-pub use run::{Ended, Progress, RunOptions, run, run_and_see};
+pub use run::{Ended, Matched, Progress, RunOptions, run, run_and_see};
 pub use settings::{Kind, SettingError, Settings};
 pub use summary::Summary;
 pub use worker::{Interrupted, Worker};

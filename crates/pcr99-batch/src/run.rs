@@ -83,6 +83,9 @@ pub fn run(
     run_and_see(manifest, directory, options, interrupted, progress, &mut |_, _| {})
 }
 
+/// Matches from source to target, in the coordinates of the clouds.
+pub type Matched = Vec<[[f64; 3]; 2]>;
+
 /// The same, where `seen` is shown each record of this run and, of clouds, the matches that were searched; in whatever order they come.
 ///
 /// # Errors
@@ -93,7 +96,7 @@ pub fn run_and_see(
     options: &RunOptions,
     interrupted: Interrupted<'_>,
     progress: &mut dyn FnMut(&Progress),
-    seen: &mut dyn FnMut(&Record, Option<Vec<[[f64; 3]; 2]>>),
+    seen: &mut dyn FnMut(&Record, Option<Matched>),
 ) -> Result<Ended, Error> {
     let rows = manifest.order().into_iter().map(|place| &manifest.rows()[place as usize]);
     let todo: Vec<&Row> = rows.filter(|row| !directory.is_finished(row)).collect();
