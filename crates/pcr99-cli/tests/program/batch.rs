@@ -268,3 +268,69 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         .refused(&["the manifest has changed", "is finished, but its `seed` was empty and is `1` now"]);
     assert_eq!(results(&place, "out"), before);
 }
+
+#[test]
+fn pages_show_the_batch_and_change_no_result() {
+    let place = problems(3);
+    place.run("simulate --shape knot --points 60 --outliers 1 --output bad.csv").with_status(0);
+    place.write(
+        "pairs.csv",
+        "pair_id,pairs\np0,m0.csv\n<b>../é & x,m1.csv\nbad,bad.csv\ngone,gone.csv\np2,m2.csv\n",
+    );
+    place.run("batch pairs.csv --output plain").with_status(1);
+    let ran = place.run("batch pairs.csv --output out --page out/index.html --pair-pages 2").with_status(1);
+    assert!(ran.err.contains("summary.json, 2 pages in `pages`; "), "{}", ran.err);
+    assert_eq!(results(&place, "out"), results(&place, "plain"));
+    // What is not registered comes first, then the others as in the manifest.
+    let pages = listing(&place.path("out/pages"));
+    assert!(pages.len() == 2 && pages[0].starts_with("bad-") && pages[1].starts_with("p0-"), "{pages:?}");
+    let page = place.read("out/index.html");
+    assert!(page.contains("3 of 5 pairs registered") && !page.contains("<b>../"), "the verdict");
+    assert!(page.contains("no more matches agree than by chance"), "a reason");
+    assert!(page.contains("--page out/index.html --pair-pages 2</code>"), "the command");
+    for name in &pages {
+        assert!(page.contains(&format!("href=\"./pages/{name}\"")), "{name}");
+    }
+    assert_eq!(page.matches("<a href").count(), 2);
+    let single = place.read(&format!("out/pages/{}", pages[0]));
+    assert!(single.contains("<b>Not reliable:</b>") && single.contains("<b>bad</b>"), "a page of a pair");
+
+    // More of them later, from what is kept, with links from elsewhere; what is there stays.
+    fs::create_dir(place.path("a b")).expect("a directory");
+    let mut more = place.command("batch pairs.csv --output out --resume --pair-pages 9 --page");
+    more.arg("a b/all.html");
+    let ran = Ran::of(more.output().expect("the program")).with_status(1);
+    assert!(
+        ran.err.starts_with("going on after 5 of 5 pairs\n") && ran.err.contains("4 pages"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(place.read(&format!("out/pages/{}", pages[0])), single);
+    let page = place.read("a b/all.html");
+    assert_eq!(page.matches("<a href=\"./../out/pages/").count(), 4);
+    assert!(listing(&place.path("out/pages")).iter().any(|name| name.starts_with("b-x-")), "a safe name");
+    assert_eq!(results(&place, "out"), results(&place, "plain"));
+
+    // A page whose files are gone is not made, and said.
+    fs::remove_file(place.path("m0.csv")).expect("removed");
+    fs::remove_dir_all(place.path("out/pages")).expect("removed");
+    let ran = place.run("batch pairs.csv --output out --resume --pair-pages 2").with_status(1);
+    assert!(ran.err.contains("no page of pair `p0`") && ran.err.contains("a page in `pages`"), "{}", ran.err);
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_any_work() {
+    let place = problems(1);
+    fs::create_dir(place.path("there")).expect("a directory");
+    let before = place.listing();
+    for (page, words) in [
+        ("there", "is a directory"),
+        ("missing/p.html", "`missing`"),
+        ("out/results.csv", "which the batch itself writes"),
+        ("pairs.csv", "names the manifest"),
+    ] {
+        place.run(&format!("batch pairs.csv --output out --page {page}")).refused(&[words]);
+    }
+    place.run("batch pairs.csv --output out --pair-pages -1").refused(&["--pair-pages"]);
+    assert_eq!(place.listing(), before);
+}
