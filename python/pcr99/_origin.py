@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping
@@ -62,10 +61,14 @@ def call_text(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
     return f"pcr99.{function.__name__}({', '.join(parts)})"
 
 
-@functools.lru_cache(maxsize=None)
+_SEEN: dict[Callable[..., Any], tuple[tuple[str, Any, bool], ...]] = {}
+
+
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, Any, bool], ...]:
-    parameters = inspect.signature(function).parameters.values()
-    return tuple((p.name, p.default, p.default is inspect.Parameter.empty) for p in parameters)
+    if function not in _SEEN:
+        parameters = inspect.signature(function).parameters.values()
+        _SEEN[function] = tuple((p.name, p.default, p.default is inspect.Parameter.empty) for p in parameters)
+    return _SEEN[function]
 
 
 def _is_plain(value: Any) -> bool:
