@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use pcr99::{Doubt, Registration, Similarity, Status, StopReason};
+use pcr99::{Doubt, Evidence, Registration, Similarity, Status, StopReason};
 use pcr99_cloud::{CloudRegistration, OutputFile};
 
 /// Where a document goes: checked before any work is done for it.
@@ -133,7 +133,7 @@ fn places(effective_inliers: usize) -> String {
     match effective_inliers {
         1 => "at 1 place".to_owned(),
         // No further are they counted.
-        100.. => "at 100 or more distinct places".to_owned(),
+        Evidence::MOST_COUNTED.. => format!("at {effective_inliers} or more distinct places"),
         some => format!("at {some} distinct places"),
     }
 }

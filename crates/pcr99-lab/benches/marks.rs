@@ -3,6 +3,9 @@
 //!
 //! `SEEDS=500` changes the number of problems (100), `RATIOS=0.98,0.99` the outlier ratios, `POINTS=10000` the number of matches,
 //! `SCALE=known` the scale mode; `PAPER=0` leaves out the published method, `THRESHOLD=0` the threshold.
+//!
+//! Each method solves one problem after the other, a batch of them, as a program does that has many to solve; then the other the same.
+//! With `BATCH=1` they take turns, and each finds the caches full of the other's data.
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
 use cpu_time::ProcessTime;
@@ -42,6 +45,7 @@ fn quantile(values: &[f64], part: f64) -> f64 {
 fn main() {
     let seeds: u64 = setting("SEEDS", 100);
     let points: usize = setting("POINTS", 1000);
+    let batch: usize = setting("BATCH", (1_000_000 / points).clamp(1, 1000));
     let with_paper = setting("PAPER", 1) == 1;
     let with_threshold = setting("THRESHOLD", 1) == 1;
     let ratios: String = setting("RATIOS", "0.5,0.9,0.95,0.98,0.99".to_owned());
@@ -76,26 +80,34 @@ fn main() {
         let mut paper_solver = paper::Solver::new();
         for ratio in ratios.split(',').map(|r| r.parse::<f64>().expect("a ratio")) {
             let (mut ours, mut paper, mut truth) = (Column::default(), Column::default(), Vec::new());
-            for seed in 0..seeds {
+            let make = |seed: u64| {
                 let recipe = Recipe::default().with_scale(choice).and_then(|r| r.with_outlier_ratio(ratio));
                 let recipe = recipe.and_then(|r| r.with_points(points)).expect("a good recipe");
                 let problem = recipe.with_seed(seed).generate().expect("a good recipe");
                 let pairs = Correspondences::new(&problem.source, &problem.target).expect("good matches");
-                if let Some(fit) = pairs.fit(scale, &problem.inliers()) {
-                    truth.push(Errors::between(&fit, &problem.truth).rotation_deg);
+                (problem, pairs)
+            };
+            let mut params = Params::new().with_threads(1);
+            if with_threshold {
+                params = params.with_threshold(0.05).expect("positive");
+            }
+            let paper_params = paper::Params::new(0.05).expect("positive");
+            for first in (0..seeds).step_by(batch) {
+                let problems: Vec<_> = (first..seeds.min(first + batch as u64)).map(make).collect();
+                for (problem, pairs) in &problems {
+                    if let Some(fit) = pairs.fit(scale, &problem.inliers()) {
+                        truth.push(Errors::between(&fit, &problem.truth).rotation_deg);
+                    }
                 }
-                let mut params = Params::new().with_threads(1);
-                if with_threshold {
-                    params = params.with_threshold(0.05).expect("positive");
-                }
-                let start = ProcessTime::now();
-                let found = solver.solve(&pairs, scale, &params).expect("good input");
-                ours.add(&problem, start, &found);
-                if with_paper {
-                    let params = paper::Params::new(0.05).expect("positive");
+                for (problem, pairs) in &problems {
                     let start = ProcessTime::now();
-                    let found = paper_solver.solve(&pairs, scale, &params).expect("within the memory budget");
-                    paper.add(&problem, start, &found);
+                    let found = solver.solve(pairs, scale, &params).expect("good input");
+                    ours.add(problem, start, &found);
+                }
+                for (problem, pairs) in problems.iter().filter(|_| with_paper) {
+                    let start = ProcessTime::now();
+                    let found = paper_solver.solve(pairs, scale, &paper_params).expect("enough memory");
+                    paper.add(problem, start, &found);
                 }
             }
             let large = |column: &Column| column.angles.iter().filter(|&&angle| angle > 5.0).count();

@@ -6,7 +6,7 @@ use crate::{
         Soa,
         consensus::{Affine, squared_residual},
         near::count_near,
-        sums::{Spread, any_beyond, spread},
+        sums::{Spread, spread},
     },
 };
 
@@ -150,9 +150,10 @@ fn longest(half_axes: &[f64; 3]) -> f64 {
 
 /// The half-axes of the ellipsoid that points fill. Far strays would make everything look close: they are left out, the farthest first.
 fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
-    let mut kept = Moments::from(&spread(columns), columns[0].len());
+    let spread = spread(columns);
+    let mut kept = Moments::from(&spread, columns[0].len());
     let mut half_axes = kept.half_axes(finest);
-    if !any_beyond(columns, 4.0 * longest(&half_axes).powi(2)) {
+    if spread.farthest_sq <= 4.0 * longest(&half_axes).powi(2) {
         return half_axes;
     }
     let bulk = Moments::of(columns, |b| b.iter().all(|x| x.abs() <= BULK));

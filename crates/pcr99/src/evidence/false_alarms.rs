@@ -13,7 +13,7 @@ pub(super) struct FalseAlarms {
 /// Up to so many inliers every one is a threshold to try; of more, a grid of thresholds.
 const EACH: usize = 64;
 /// Thresholds in the grid.
-const GRID: usize = 32;
+const GRID: usize = 16;
 
 impl FalseAlarms {
     /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, all at
@@ -84,15 +84,20 @@ pub(super) fn independent(points: &Soa, inliers: &[u32], residuals: &[f64], keep
         return;
     }
     let ends = |i: u32| (points.source(i as usize), points.target(i as usize));
+    // Hardly any shares one coordinate; those that do are looked at closely.
+    let mut first = [[0.0; EACH]; 2];
     for (k, (&i, residual)) in inliers.iter().zip(residuals).enumerate() {
         let (a, b) = ends(i);
+        let earlier = first[0][..k].iter().zip(&first[1][..k]);
+        let may_share = earlier.fold(false, |any, (x, y)| any | (*x == a[0]) | (*y == b[0]));
         let shares = |&j: &u32| {
             let (c, d) = ends(j);
             a == c || b == d
         };
-        if !inliers[..k].iter().any(shares) {
+        if !(may_share && inliers[..k].iter().any(shares)) {
             keep.push(*residual);
         }
+        (first[0][k], first[1][k]) = (a[0], b[0]);
     }
 }
 

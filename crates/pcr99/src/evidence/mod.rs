@@ -34,7 +34,8 @@ use crate::{
     kernel::{
         Soa,
         consensus::{Affine, squared_residual},
-        near::{Scattered, count_scattered},
+        near::{MOST_SCATTERED, Scattered, count_scattered},
+        sums::sum,
     },
 };
 
@@ -44,7 +45,8 @@ pub struct Evidence {
     /// log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
     /// Above zero it is no evidence at all.
     pub log10_nfa: f64,
-    /// The inliers, those within `3δ` of each other counted once; counting stops at 100.
+    /// The inliers, those within `3δ` of each other counted once; counting stops at [`Evidence::MOST_COUNTED`], and of more than twice
+    /// as many inliers only so many are looked at, so there may be more.
     pub effective_inliers: usize,
     /// Standard deviation of the rotation, in degrees, about the axis that the inliers hold least; at most 180.
     pub rotation_deviation_deg: f64,
@@ -79,6 +81,9 @@ const FIRM_ROTATION: f64 = 2.5;
 const STRONG_RIVAL: f64 = 0.5;
 
 impl Evidence {
+    /// The largest number of effective inliers: more are as good as any number.
+    pub const MOST_COUNTED: usize = MOST_SCATTERED;
+
     /// Whether chance alone does not explain it.
     pub(crate) fn is_significant(&self) -> bool {
         self.log10_nfa <= SIGNIFICANT
@@ -116,6 +121,8 @@ pub(crate) struct Consensus<'a> {
     pub(crate) inliers: &'a [u32],
     /// Their squared residuals, at most `δ²`.
     pub(crate) residuals: &'a [f64],
+    /// The sum of those.
+    pub(crate) sum: f64,
     /// `δ`.
     pub(crate) delta: f64,
 }
@@ -215,7 +222,14 @@ impl Judge {
         let with_residual = |&i: &u32| (i, squared_residual(points, &affine, i as usize));
         let (inliers, residuals): (Vec<u32>, Vec<f64>) =
             inliers.iter().map(with_residual).filter(|(_, sq)| *sq <= delta * delta).unzip();
-        let consensus = Consensus { points, model, inliers: &inliers, residuals: &residuals, delta };
+        let consensus = Consensus {
+            points,
+            model,
+            inliers: &inliers,
+            residuals: &residuals,
+            sum: sum(&residuals),
+            delta,
+        };
         let background = Background::of(points, pairs.target_rounding());
         let evidence = self.weigh(&consensus, &background, 0.0).evidence;
         if evidence.is_significant() { evidence } else { self.complete(evidence, &consensus, &background) }
@@ -235,12 +249,11 @@ impl Judge {
 }
 
 /// Of more inliers than this, some are left out, evenly: that never counts too many.
-const MOST_LOOKED_AT: usize = 256;
+const MOST_LOOKED_AT: usize = 2 * MOST_SCATTERED;
 
 #[cfg(test)]
 mod tests {
     use super::{background::tests::cloud, *};
-    use crate::kernel::near::MOST_SCATTERED;
 
     #[test]
     fn neighbours_count_once() {
@@ -253,8 +266,8 @@ mod tests {
         assert_eq!(judge.effective_support(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
         assert_eq!(judge.effective_support(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
         assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
-        // Every second of 300: half of the hundred copies are one, and a hundred others.
-        assert_eq!(judge.effective_support(&points, &(0..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
+        // Every second of 220: half of the hundred copies are one, and sixty others.
+        assert_eq!(judge.effective_support(&points, &(0..220).collect::<Vec<_>>(), 0.001), 1 + 60);
     }
 
     /// The rule of the verdict.

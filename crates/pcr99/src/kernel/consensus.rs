@@ -73,16 +73,18 @@ impl Coarse {
     /// Becomes `points`, keeping its buffers.
     pub fn assign(&mut self, points: &Soa) {
         let columns = self.a.iter_mut().chain(&mut self.b).zip(points.a.iter().chain(&points.b));
+        (self.reach, self.strays) = (0.0, 0);
+        let mut strays = false;
         for (to, from) in columns {
-            to.clear();
-            to.extend(from.iter().map(|&x| if x.abs() <= STRAY { x as f32 } else { f32::NAN }));
+            to.resize(from.len(), 0.0);
+            let (reach, some) = coarsen(from, to);
+            self.reach = self.reach.max(reach);
+            strays |= some;
         }
-        let columns = || points.a.iter().chain(&points.b);
-        let sizes = columns().flatten().map(|x| x.abs());
-        self.reach = sizes.fold(0.0, |m, x| if x <= STRAY { x.max(m) } else { m });
-        let is_stray = |&i: &usize| columns().any(|column| column[i].abs() > STRAY);
-        let some = columns().flatten().any(|x| x.abs() > STRAY);
-        self.strays = if some { (0..points.len()).filter(is_stray).count() } else { 0 };
+        if strays {
+            let is_stray = |&i: &usize| points.a.iter().chain(&points.b).any(|x| x[i].abs() > STRAY);
+            self.strays = (0..points.len()).filter(is_stray).count();
+        }
     }
 
     /// Whether `model` may have more than `floor` inliers within `delta`: false only when it certainly has not.
@@ -113,6 +115,30 @@ impl Coarse {
         let widened_sq = widened * widened * (1.0 + 1e-5);
         (sizes < 1e15 && widened_sq < 1e30).then_some(widened_sq as f32)
     }
+}
+
+compiled_twice! {
+    /// Rounds one column to single precision, strays to NaN; returns the largest size of the others, and whether there are strays.
+    fn coarsen(from: &[f64], to: &mut [f32]) -> (f64, bool) = coarsen_lanes
+}
+
+#[inline(always)]
+fn coarsen_lanes(from: &[f64], to: &mut [f32]) -> (f64, bool) {
+    // Several side by side: the largest is the same in any order.
+    const LANES: usize = 8;
+    let mut largest = [0.0_f64; LANES];
+    let mut strays = 0_u64;
+    for (from, to) in from.chunks(LANES).zip(to.chunks_mut(LANES)) {
+        for ((from, to), largest) in from.iter().zip(to).zip(&mut largest) {
+            let size = from.abs();
+            // False for NaN.
+            let near = size <= STRAY;
+            *to = if near { *from as f32 } else { f32::NAN };
+            *largest = if near && size > *largest { size } else { *largest };
+            strays |= u64::from(!near);
+        }
+    }
+    (largest.into_iter().fold(0.0, f64::max), strays != 0)
 }
 
 /// How many points are looked at between two tests for leaving early.

@@ -13,7 +13,7 @@ pub(crate) struct Scattered {
 const BLOCK: usize = 16;
 
 /// More are as good as any number.
-pub(crate) const MOST_SCATTERED: usize = 100;
+pub(crate) const MOST_SCATTERED: usize = 64;
 
 impl Default for Scattered {
     fn default() -> Self {

@@ -21,6 +21,43 @@ fn squared_residuals_lanes(points: &Soa, model: &Affine, out: &mut [f64]) {
     }
 }
 
+/// Sets bit `i` of `mask` where residual `i` is at most `limit`; no other.
+pub(crate) fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the line above checked that this CPU has AVX2.
+        unsafe { avx2::mask_within(residuals, limit, mask) };
+        return;
+    }
+    mask_within_plain(residuals, limit, mask);
+}
+
+fn mask_within_plain(residuals: &[f64], limit: f64, mask: &mut [u64]) {
+    for (residuals, word) in residuals.chunks(64).zip(mask) {
+        *word = (0..).zip(residuals).fold(0, |word, (bit, sq)| word | u64::from(*sq <= limit) << bit);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
+        let (words, rest) = residuals.as_chunks::<64>();
+        let at_most = _mm256_set1_pd(limit);
+        for (word, bits) in words.iter().zip(&mut *mask) {
+            *bits = 0;
+            for (k, four) in word.as_chunks::<4>().0.iter().enumerate() {
+                let four = _mm256_setr_pd(four[0], four[1], four[2], four[3]);
+                let within = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(four, at_most));
+                *bits |= (within as u64) << (4 * k);
+            }
+        }
+        super::mask_within_plain(rest, limit, &mut mask[words.len()..]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +65,19 @@ mod tests {
     use proptest::{array::uniform3, prelude::*};
 
     proptest! {
+        #[test]
+        fn masks_are_those_within(residuals in prop::collection::vec(0.0..1.0_f64, 1..200), limit in 0.0..1.0_f64) {
+            let mut fast = vec![7; residuals.len().div_ceil(64)];
+            mask_within(&residuals, limit, &mut fast);
+            for bit in 0..64 * fast.len() {
+                let within = residuals.get(bit).is_some_and(|sq| *sq <= limit);
+                prop_assert_eq!(fast[bit / 64] >> (bit % 64) & 1 == 1, within);
+            }
+            let mut plain = vec![7; fast.len()];
+            mask_within_plain(&residuals, limit, &mut plain);
+            prop_assert_eq!(fast, plain);
+        }
+
         #[test]
         fn fast_equals_reference(
             n in 1_usize..67, seed in any::<u64>(), linear in uniform3(uniform3(-2.0..2.0)), translation in uniform3(-2.0..2.0),

@@ -26,58 +26,101 @@ const LIMIT: usize = 64;
 /// No slice at all.
 pub(crate) const NOWHERE: u8 = 255;
 
-/// For match `i` and every `m`, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and how many more. Only for `m` from the block of
-/// eight of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
-pub(crate) fn slice_spans(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
+/// For every `m` and as many matches `i` as there are rows in `spans`, from `from` on, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets,
+/// and how many more. Only for `m` from the block of eight of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
+pub(crate) fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
-        unsafe { avx2::slice_spans(columns, i, slicing, first, more) };
+        unsafe { avx2::slice_spans(columns, from, slicing, spans) };
         return;
     }
-    slice_spans_plain(columns, i, slicing, first, more);
+    slice_spans_plain(columns, from, slicing, spans);
 }
 
-fn slice_spans_plain(columns: &Columns, i: usize, slicing: Slicing, first: &mut [u8], more: &mut [u8]) {
-    let top = f32::from(slicing.count) - 1.0;
-    for (m, (first, more)) in first.iter_mut().zip(more).enumerate().skip(i / 8 * 8) {
+/// Rows of spans.
+pub(crate) struct Spans<'a> {
+    /// The length of a row: a multiple of 64.
+    pub(crate) width: usize,
+    /// The first slices.
+    pub(crate) first: &'a mut [u8],
+    /// How many more.
+    pub(crate) more: &'a mut [u8],
+}
+
+/// A [`Slicing`] with all lengths in slices, as the loops want it.
+#[derive(Debug, Clone, Copy)]
+struct InSlices {
+    /// Half a doubling of the ratio of two squares.
+    doubling: f32,
+    /// The series of `artanh`, see [`half_log_ratio`].
+    series: [f32; 3],
+    /// Where slice 0 starts.
+    first: f32,
+    /// `1.5` and `0.5` of Newton's step, times `τ`, see [`inverse_root`].
+    newton: [f32; 2],
+    widest: f32,
+    top: f32,
+}
+
+impl From<Slicing> for InSlices {
+    fn from(slicing: Slicing) -> Self {
+        let Slicing { first, per_unit, count, tau, widest } = slicing;
+        Self {
+            doubling: 0.5 * std::f32::consts::LN_2 * per_unit,
+            series: SERIES.map(|x| x * per_unit),
+            first: first * per_unit,
+            newton: [1.5, 0.5].map(|x| x * (tau * per_unit)),
+            widest: widest * per_unit,
+            top: f32::from(count) - 1.0,
+        }
+    }
+}
+
+fn slice_spans_plain(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
+    let slicing = InSlices::from(slicing);
+    for (at, (first, more)) in spans.first.iter_mut().zip(spans.more).enumerate() {
+        let (i, m) = (from + at / spans.width, at % spans.width);
+        if m < i / 8 * 8 {
+            continue;
+        }
         let (a, b) = columns.squares(i, m);
-        let middle = (half_log_ratio(a, b) - slicing.first) * slicing.per_unit;
-        let tolerance = slicing.tau * inverse_root(b);
-        let reach = tolerance * slicing.per_unit;
+        let middle = half_log_ratio(a, b, &slicing) - slicing.first;
+        let reach = inverse_root(b, slicing.newton);
         let (low, high) = (middle - reach, middle + reach);
         // False for NaN: padding, coincident points, the match itself.
-        let meets = high >= 0.0 && low < top + 1.0 && tolerance <= slicing.widest;
-        let (low, high) = (low.max(0.0) as i32, high.min(top) as i32);
+        let meets = high >= 0.0 && low < slicing.top + 1.0 && reach <= slicing.widest;
+        let (low, high) = (low.max(0.0) as i32, high.min(slicing.top) as i32);
         *first = if meets { low as u8 } else { NOWHERE };
         *more = if meets { (high - low) as u8 } else { 0 };
     }
 }
 
-/// `½ ln(b/a)` of positive normal numbers to about 10⁻⁵, by mantissas and exponents: `artanh u` with
+/// `½ ln(b/a)` of positive normal numbers to better than 10⁻⁴, in slices, by mantissas and exponents: `artanh u` with
 /// `u = (m_b − m_a)/(m_b + m_a)`, `|u| ≤ 1/3`.
-fn half_log_ratio(a: f32, b: f32) -> f32 {
+fn half_log_ratio(a: f32, b: f32, slicing: &InSlices) -> f32 {
     let (a, b) = (a.to_bits() as i32, b.to_bits() as i32);
     let power = ((b >> 23) - (a >> 23)) as f32;
     let mantissa = |bits: i32| f32::from_bits((bits & 0x007F_FFFF | 0x3F80_0000) as u32);
     let (m_a, m_b) = (mantissa(a), mantissa(b));
     let u = (m_b - m_a) / (m_b + m_a);
     let v = u * u;
-    power * HALF_LN_2 + u * (1.0 + v * (SERIES[0] + v * (SERIES[1] + v * SERIES[2])))
+    let [one, third, fifth] = slicing.series;
+    power * slicing.doubling + u * (one + v * (third + v * fifth))
 }
 
-/// `1/√x` to two parts in a thousand, which is enough for a tolerance: half the exponent with its sign changed, and one step of
-/// Newton's. The processor's own estimate differs between makers.
-fn inverse_root(x: f32) -> f32 {
+/// `τ/√x`, in slices, to two parts in a thousand, which is enough for a tolerance: half the exponent with its sign changed, and one
+/// step of Newton's, `y·(1.5 − 0.5·x·y²)`. The processor's own estimate differs between makers.
+fn inverse_root(x: f32, newton: [f32; 2]) -> f32 {
     let y = f32::from_bits((ROOT_START - ((x.to_bits() as i32) >> 1)) as u32);
-    y * (1.5 - 0.5 * x * y * y)
+    y * (newton[0] - newton[1] * x * y * y)
 }
 
 /// The line through the logarithm that makes the first guess of `1/√x` best.
 const ROOT_START: i32 = 0x5F37_59DF;
 
-const HALF_LN_2: f32 = 0.5 * std::f32::consts::LN_2;
-const SERIES: [f32; 3] = [1.0 / 3.0, 0.2, 1.0 / 7.0];
+/// `artanh u = u + u³/3 + u⁵/5 + …`
+const SERIES: [f32; 3] = [1.0, 1.0 / 3.0, 0.2];
 
 /// The rows of some matches in all slices: for each slice the bits, row after row, and how many bits each row has.
 pub(crate) struct Rows<'a> {
@@ -114,52 +157,73 @@ fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
 /// Fills what is below the diagonal of a symmetric square of bytes, whose rows have `width` each, from what is above it, for the
 /// rows of which only the part from the block of eight of the diagonal on has been written.
 pub(crate) fn mirror_bytes(bytes: &mut [u8], width: usize) {
-    mirror_bytes_by(bytes, width, transpose_bytes);
+    #[cfg(target_arch = "x86_64")]
+    mirror_bytes_in::<sse2::Sixteen>(bytes, width);
+    #[cfg(not(target_arch = "x86_64"))]
+    mirror_bytes_in::<[u8; 16]>(bytes, width);
 }
 
 #[inline(always)]
-fn mirror_bytes_by(bytes: &mut [u8], width: usize, transpose: impl Fn(&mut [u64; 8])) {
+fn mirror_bytes_in<T: Sixteen>(bytes: &mut [u8], width: usize) {
     let rows = bytes.len() / width;
+    let (cells, per_row) = (bytes.as_chunks_mut::<16>().0, width / 16);
     for block in (0..rows).step_by(64) {
-        for c in (block + 8..rows).step_by(8) {
-            for r in (block..c.min(block + 64)).step_by(8) {
-                // Eight rows of eight bytes, turned over. These are not the last rows, so all of them are there.
-                let mut square: [u64; 8] = std::array::from_fn(|k| {
-                    let at = (r + k) * width + c;
-                    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-                });
-                transpose(&mut square);
-                for (k, value) in square.iter().enumerate().take(rows - c) {
-                    let at = (c + k) * width + r;
-                    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        for c in (block..rows).step_by(16) {
+            let there = 16.min(rows - c);
+            for r in (block..c.min(block + 64)).step_by(16) {
+                let square = std::array::from_fn(|k| T::load(&cells[(r + k) * per_row + c / 16]));
+                for (k, column) in transpose(square).into_iter().enumerate().take(there) {
+                    column.store(&mut cells[(c + k) * per_row + r / 16]);
+                }
+            }
+            // On the diagonal only the left half of the lower half is not there already.
+            if c < block + 64 {
+                for (k, l) in (8..there).flat_map(|k| (0..8).map(move |l| (k, l))) {
+                    cells[(c + k) * per_row + c / 16][l] = cells[(c + l) * per_row + c / 16][k];
                 }
             }
         }
     }
 }
 
-/// Transposes 8 × 8 bytes.
-#[inline(always)]
-fn transpose_bytes(square: &mut [u64; 8]) {
-    #[cfg(target_arch = "x86_64")]
-    sse2::transpose_bytes(square);
-    #[cfg(not(target_arch = "x86_64"))]
-    transpose_bytes_plain(square);
+/// A row of a square of 16 × 16 bytes.
+trait Sixteen: Copy {
+    fn load(bytes: &[u8; 16]) -> Self;
+    fn store(self, bytes: &mut [u8; 16]);
+    /// The bytes of two rows, one of this and one of the other in turn.
+    fn interleave(self, other: Self) -> [Self; 2];
 }
 
-/// Swaps quarters, then quarters of quarters, and so on.
+/// Rows of the upper half and those of the lower half interleaved, four times, and every byte is in its place.
+#[inline(always)]
+fn transpose<T: Sixteen>(square: [T; 16]) -> [T; 16] {
+    shuffle(shuffle(shuffle(shuffle(square))))
+}
+
+#[inline(always)]
+fn shuffle<T: Sixteen>([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]: [T; 16]) -> [T; 16] {
+    let ([a, i], [b, j], [c, k], [d, l]) =
+        (a.interleave(i), b.interleave(j), c.interleave(k), d.interleave(l));
+    let ([e, m], [f, n], [g, o], [h, p]) =
+        (e.interleave(m), f.interleave(n), g.interleave(o), h.interleave(p));
+    [a, i, b, j, c, k, d, l, e, m, f, n, g, o, h, p]
+}
+
 #[cfg(any(test, not(target_arch = "x86_64")))]
-fn transpose_bytes_plain(square: &mut [u64; 8]) {
-    for (half, mask) in
-        [(4, 0x0000_0000_FFFF_FFFF_u64), (2, 0x0000_FFFF_0000_FFFF), (1, 0x00FF_00FF_00FF_00FF)]
-    {
-        let mut k = 0;
-        while k < 8 {
-            let swapped = (square[k] >> (8 * half) ^ square[k + half]) & mask;
-            square[k] ^= swapped << (8 * half);
-            square[k + half] ^= swapped;
-            k = (k + half + 1) & !half;
-        }
+impl Sixteen for [u8; 16] {
+    fn load(bytes: &[u8; 16]) -> Self {
+        *bytes
+    }
+
+    fn store(self, bytes: &mut [u8; 16]) {
+        *bytes = self;
+    }
+
+    fn interleave(self, other: Self) -> [Self; 2] {
+        let from = |start: usize| {
+            std::array::from_fn(|k| if k % 2 == 0 { self[start + k / 2] } else { other[start + k / 2] })
+        };
+        [from(0), from(8)]
     }
 }
 
@@ -168,22 +232,26 @@ fn transpose_bytes_plain(square: &mut [u64; 8]) {
 mod sse2 {
     use std::arch::x86_64::*;
 
-    #[inline(always)]
-    pub(super) fn transpose_bytes(square: &mut [u64; 8]) {
-        // SAFETY: SSE2 is part of x86-64.
-        unsafe {
-            let row = |k: usize| _mm_cvtsi64_si128(square[k] as i64);
-            // Bytes of two rows side by side, then of four, then of eight.
-            let pairs = [0, 2, 4, 6].map(|k| _mm_unpacklo_epi8(row(k), row(k + 1)));
-            let low = [_mm_unpacklo_epi16(pairs[0], pairs[1]), _mm_unpackhi_epi16(pairs[0], pairs[1])];
-            let high = [_mm_unpacklo_epi16(pairs[2], pairs[3]), _mm_unpackhi_epi16(pairs[2], pairs[3])];
-            for k in 0..2 {
-                let columns = [_mm_unpacklo_epi32(low[k], high[k]), _mm_unpackhi_epi32(low[k], high[k])];
-                for (l, two) in columns.into_iter().enumerate() {
-                    square[4 * k + 2 * l] = _mm_cvtsi128_si64(two) as u64;
-                    square[4 * k + 2 * l + 1] = _mm_cvtsi128_si64(_mm_unpackhi_epi64(two, two)) as u64;
-                }
-            }
+    #[derive(Clone, Copy)]
+    pub(super) struct Sixteen(__m128i);
+
+    impl super::Sixteen for Sixteen {
+        #[inline(always)]
+        fn load(bytes: &[u8; 16]) -> Self {
+            // SAFETY: reads the 16 bytes of the array, which need no alignment.
+            Self(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+        }
+
+        #[inline(always)]
+        fn store(self, bytes: &mut [u8; 16]) {
+            // SAFETY: writes the 16 bytes of the array, which need no alignment.
+            unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), self.0) };
+        }
+
+        #[inline(always)]
+        fn interleave(self, other: Self) -> [Self; 2] {
+            // SAFETY: SSE2 is part of x86-64.
+            unsafe { [Self(_mm_unpacklo_epi8(self.0, other.0)), Self(_mm_unpackhi_epi8(self.0, other.0))] }
         }
     }
 }
@@ -193,58 +261,49 @@ mod sse2 {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{HALF_LN_2, Rows, SERIES, Slicing};
-    use crate::kernel::edges::{Columns, avx2::Side};
+    use super::{InSlices, Rows, Slicing, Spans};
+    use crate::kernel::edges::{Columns, avx2::Eights};
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn slice_spans(
-        columns: &Columns,
-        i: usize,
-        slicing: Slicing,
-        first: &mut [u8],
-        more: &mut [u8],
-    ) {
-        let top = f32::from(slicing.count) - 1.0;
-        let (a, b) = (Side::new(&columns.a, i), Side::new(&columns.b, i));
-        let (first, more) = (first.as_chunks_mut::<64>().0, more.as_chunks_mut::<64>().0);
-        let out = first[i / 64..].iter_mut().zip(&mut more[i / 64..]);
-        let mut before = i % 64 / 8;
-        for (((first, more), a_word), b_word) in out.zip(a.words()).zip(b.words()) {
-            let parts = first.as_chunks_mut::<8>().0.iter_mut().zip(more.as_chunks_mut::<8>().0);
-            for (part, (first, more)) in parts.enumerate().skip(std::mem::take(&mut before)) {
-                let (a, b) = (a.squares(a_word, part), b.squares(b_word, part));
-                let shifted = _mm256_sub_ps(half_log_ratio(a, b), _mm256_set1_ps(slicing.first));
-                let per_unit = _mm256_set1_ps(slicing.per_unit);
-                let middle = _mm256_mul_ps(shifted, per_unit);
-                let tolerance = _mm256_mul_ps(_mm256_set1_ps(slicing.tau), inverse_root(b));
-                let reach = _mm256_mul_ps(tolerance, per_unit);
+    pub(super) fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
+        let slicing = InSlices::from(slicing);
+        let (first, more) = (spans.first.as_chunks_mut::<8>().0, spans.more.as_chunks_mut::<8>().0);
+        let count = spans.width / 8;
+        let eights = Eights::new(columns, count);
+        let rows = first.chunks_exact_mut(count).zip(more.chunks_exact_mut(count));
+        for (i, (first, more)) in (from..).zip(rows) {
+            let one = eights.one(i);
+            for k in i / 8..count {
+                let (a, b) = eights.squares(&one, k);
+                let middle = _mm256_sub_ps(half_log_ratio(a, b, &slicing), _mm256_set1_ps(slicing.first));
+                let reach = inverse_root(b, slicing.newton);
                 let (low, high) = (_mm256_sub_ps(middle, reach), _mm256_add_ps(middle, reach));
                 let meets = _mm256_and_ps(
                     _mm256_and_ps(
                         _mm256_cmp_ps::<_CMP_GE_OQ>(high, _mm256_setzero_ps()),
-                        _mm256_cmp_ps::<_CMP_LT_OQ>(low, _mm256_set1_ps(top + 1.0)),
+                        _mm256_cmp_ps::<_CMP_LT_OQ>(low, _mm256_set1_ps(slicing.top + 1.0)),
                     ),
-                    _mm256_cmp_ps::<_CMP_LE_OQ>(tolerance, _mm256_set1_ps(slicing.widest)),
+                    _mm256_cmp_ps::<_CMP_LE_OQ>(reach, _mm256_set1_ps(slicing.widest)),
                 );
                 let meets = _mm256_castps_si256(meets);
                 let low = _mm256_cvttps_epi32(_mm256_max_ps(low, _mm256_setzero_ps()));
-                let high = _mm256_cvttps_epi32(_mm256_min_ps(high, _mm256_set1_ps(top)));
+                let high = _mm256_cvttps_epi32(_mm256_min_ps(high, _mm256_set1_ps(slicing.top)));
                 // Where nothing is met: NOWHERE, that is all ones, and 0 more.
                 let nowhere = _mm256_set1_epi32(i32::from(super::NOWHERE));
-                *first = bytes(_mm256_blendv_epi8(nowhere, low, meets));
-                *more = bytes(_mm256_and_si256(_mm256_sub_epi32(high, low), meets));
+                first[k] = bytes(_mm256_blendv_epi8(nowhere, low, meets));
+                more[k] = bytes(_mm256_and_si256(_mm256_sub_epi32(high, low), meets));
             }
         }
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn inverse_root(x: __m256) -> __m256 {
+    fn inverse_root(x: __m256, newton: [f32; 2]) -> __m256 {
         let halved = _mm256_srai_epi32::<1>(_mm256_castps_si256(x));
         let y = _mm256_castsi256_ps(_mm256_sub_epi32(_mm256_set1_epi32(super::ROOT_START), halved));
-        let half = _mm256_mul_ps(_mm256_set1_ps(0.5), x);
-        let correction = _mm256_sub_ps(_mm256_set1_ps(1.5), _mm256_mul_ps(_mm256_mul_ps(half, y), y));
-        _mm256_mul_ps(y, correction)
+        let [whole, half] = newton.map(|x| _mm256_set1_ps(x));
+        let square = _mm256_mul_ps(_mm256_mul_ps(_mm256_mul_ps(half, x), y), y);
+        _mm256_mul_ps(y, _mm256_sub_ps(whole, square))
     }
 
     /// Eight numbers from 0 to 255 as bytes.
@@ -257,7 +316,7 @@ mod avx2 {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn half_log_ratio(a: __m256, b: __m256) -> __m256 {
+    fn half_log_ratio(a: __m256, b: __m256, slicing: &InSlices) -> __m256 {
         let (a, b) = (_mm256_castps_si256(a), _mm256_castps_si256(b));
         let power =
             _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srai_epi32::<23>(b), _mm256_srai_epi32::<23>(a)));
@@ -268,11 +327,10 @@ mod avx2 {
         let (m_a, m_b) = (mantissa(a), mantissa(b));
         let u = _mm256_div_ps(_mm256_sub_ps(m_b, m_a), _mm256_add_ps(m_b, m_a));
         let v = _mm256_mul_ps(u, u);
-        let [third, fifth, seventh] = SERIES.map(|x| _mm256_set1_ps(x));
-        let series = _mm256_add_ps(fifth, _mm256_mul_ps(v, seventh));
-        let series = _mm256_add_ps(third, _mm256_mul_ps(v, series));
-        let series = _mm256_add_ps(_mm256_set1_ps(1.0), _mm256_mul_ps(v, series));
-        _mm256_add_ps(_mm256_mul_ps(power, _mm256_set1_ps(HALF_LN_2)), _mm256_mul_ps(u, series))
+        let [one, third, fifth] = slicing.series.map(|x| _mm256_set1_ps(x));
+        let series = _mm256_add_ps(third, _mm256_mul_ps(v, fifth));
+        let series = _mm256_add_ps(one, _mm256_mul_ps(v, series));
+        _mm256_add_ps(_mm256_mul_ps(power, _mm256_set1_ps(slicing.doubling)), _mm256_mul_ps(u, series))
     }
 
     /// Word after word, and for each all slices: what is read stays in registers, and how far a slice is ahead of the first that a
@@ -282,6 +340,7 @@ mod avx2 {
         let words = first.len() / 64;
         let mut counts = [0_u32; super::LIMIT];
         let counts = &mut counts[..rows.bits.len()];
+        assert!(rows.bits.iter().all(|graph| graph.len() >= (at + 1) * words), "a row in every slice");
         let one = _mm256_set1_epi8(1);
         let first = first.as_chunks::<32>().0.as_chunks::<2>().0;
         let more = more.as_chunks::<32>().0.as_chunks::<2>().0;
@@ -296,7 +355,8 @@ mod avx2 {
             };
             for (graph, count) in rows.bits.iter_mut().zip(&mut *counts) {
                 let bits = u64::from(meets(low, low_more)) | u64::from(meets(high, high_more)) << 32;
-                graph[at * words + word] = bits;
+                // SAFETY: `word` is less than `words`, and every graph has that row.
+                unsafe { *graph.get_unchecked_mut(at * words + word) = bits };
                 *count += bits.count_ones();
                 (low, high) = (_mm256_add_epi8(low, one), _mm256_add_epi8(high, one));
             }
@@ -344,7 +404,7 @@ mod tests {
             let slicing = Slicing { first: -1.0, per_unit: 20.0, count: 40, tau: 0.02, widest: 0.3 };
             let (mut first, mut more) = (vec![0; width], vec![0; width]);
             for i in 0..n {
-                slice_spans(&columns, i, slicing, &mut first, &mut more);
+                slice_spans(&columns, i, slicing, Spans { width, first: &mut first, more: &mut more });
                 let (rows, degrees) = rows_of(&first, &more, 40, slice_rows);
                 for (slice, row) in rows.iter().enumerate() {
                     let edge = -1.0 + slice as f64 / 20.0;
@@ -372,17 +432,16 @@ mod tests {
             let (columns, width) = (columns(n, seed), 64 * n.div_ceil(64));
             let slicing = Slicing { first: -1.0, per_unit: 20.0, count: 40, tau: 0.05, widest: 0.3 };
             let (mut first, mut more) = (vec![7; n * width], vec![7; n * width]);
-            for (i, (first, more)) in first.chunks_exact_mut(width).zip(more.chunks_exact_mut(width)).enumerate() {
-                slice_spans(&columns, i, slicing, first, more);
-            }
+            slice_spans(&columns, 0, slicing, Spans { width, first: &mut first, more: &mut more });
             let mut plain = first.clone();
             mirror_bytes(&mut first, width);
-            mirror_bytes_by(&mut plain, width, transpose_bytes_plain);
+            mirror_bytes_in::<[u8; 16]>(&mut plain, width);
             prop_assert_eq!(&first, &plain);
             for i in 0..n {
                 for m in 0..n {
                     prop_assert_eq!(first[i * width + m], first[m * width + i], "{} {}", i, m);
                 }
+                prop_assert!(first[i * width + n..(i + 1) * width].iter().all(|slice| *slice == NOWHERE), "{}", i);
             }
         }
 
@@ -391,16 +450,17 @@ mod tests {
             let columns = columns(n, seed);
             let width = 64 * n.div_ceil(64);
             let slicing = Slicing { first: -1.0, per_unit: 20.0, count: 40, tau, widest: 0.3 };
-            let mut spans = [vec![0; width], vec![0; width]];
-            let mut spans_plain = spans.clone();
-            for i in 0..n {
-                let [first, more] = &mut spans;
-                slice_spans(&columns, i, slicing, first, more);
-                let [first_plain, more_plain] = &mut spans_plain;
-                slice_spans_plain(&columns, i, slicing, first_plain, more_plain);
-                prop_assert_eq!(&spans, &spans_plain);
-                let [first, more] = &spans;
-                prop_assert_eq!(rows_of(first, more, 40, slice_rows), rows_of(first, more, 40, slice_rows_plain));
+            for from in [0, n / 3] {
+                let spans = |make: fn(&Columns, usize, Slicing, Spans<'_>)| {
+                    let (mut first, mut more) = (vec![0; (n - from) * width], vec![0; (n - from) * width]);
+                    make(&columns, from, slicing, Spans { width, first: &mut first, more: &mut more });
+                    (first, more)
+                };
+                let (first, more) = spans(slice_spans);
+                prop_assert_eq!(&(first.clone(), more.clone()), &spans(slice_spans_plain));
+                for (first, more) in first.chunks_exact(width).zip(more.chunks_exact(width)) {
+                    prop_assert_eq!(rows_of(first, more, 40, slice_rows), rows_of(first, more, 40, slice_rows_plain));
+                }
             }
         }
     }

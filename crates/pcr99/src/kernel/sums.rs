@@ -3,7 +3,7 @@
 //! Four sums side by side, point `i` going into number `i mod 4`, added up in a fixed order at the end: that is what a vector
 //! unit does, and the result does not depend on whether there is one.
 
-use super::{Soa, compiled_twice};
+use super::Soa;
 
 const LANES: usize = 4;
 type Lanes = [f64; LANES];
@@ -100,13 +100,16 @@ pub(crate) struct Spread {
     pub(crate) sum: [f64; 3],
     /// `Σ xx, xy, xz, yy, yz, zz`.
     pub(crate) products: [f64; 6],
+    /// The largest squared distance from the origin.
+    pub(crate) farthest_sq: f64,
 }
 
 impl Spread {
-    fn from_lanes(sums: &[Lanes; 9]) -> Self {
+    fn from_lanes(sums: &[Lanes; 9], farthest_sq: &Lanes) -> Self {
         Self {
             sum: [0, 1, 2].map(|k: usize| together(&sums[k])),
             products: [3, 4, 5, 6, 7, 8].map(|k: usize| together(&sums[k])),
+            farthest_sq: farthest_sq.iter().fold(0.0, |most, x| x.max(most)),
         }
     }
 }
@@ -122,7 +125,7 @@ pub(crate) fn spread(columns: &[Vec<f64>; 3]) -> Spread {
 }
 
 fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
-    let mut sums = [[0.0; LANES]; 9];
+    let (mut sums, mut farthest_sq) = ([[0.0; LANES]; 9], [0.0; LANES]);
     let [x, y, z] = columns;
     by_lanes!(x.len(), 0.0, [x, y, z], |[x, y, z]| {
         let times = |a: Lanes, b: Lanes| each(|k| a[k] * b[k]);
@@ -130,24 +133,19 @@ fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
         for k in 0..9 {
             plus(&mut sums[k], terms[k]);
         }
+        let size_sq = each(|k| terms[3][k] + terms[6][k] + terms[8][k]);
+        farthest_sq = each(|k| if size_sq[k] > farthest_sq[k] { size_sq[k] } else { farthest_sq[k] });
     });
-    Spread::from_lanes(&sums)
+    Spread::from_lanes(&sums, &farthest_sq)
 }
 
-compiled_twice! {
-    /// Whether any point is farther from the origin than the root of `limit_sq`.
-    pub(crate) fn any_beyond(columns: &[Vec<f64>; 3], limit_sq: f64) -> bool = any_beyond_lanes
-}
-
-#[inline(always)]
-fn any_beyond_lanes(columns: &[Vec<f64>; 3], limit_sq: f64) -> bool {
-    let n = columns[0].len();
-    let [xs, ys, zs] = columns.each_ref().map(|column| &column[..n]);
-    let mut any = 0_u64;
-    for i in 0..n {
-        any |= u64::from(xs[i] * xs[i] + ys[i] * ys[i] + zs[i] * zs[i] > limit_sq);
-    }
-    any != 0
+/// Of some numbers.
+pub(crate) fn sum(values: &[f64]) -> f64 {
+    let (fours, rest) = values.as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    fours.iter().for_each(|four| plus(&mut sums, *four));
+    sums.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x);
+    together(&sums)
 }
 
 #[inline(always)]
@@ -232,7 +230,7 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(super) fn spread(columns: &[Vec<f64>; 3]) -> Spread {
-        let mut sums = [_mm256_setzero_pd(); 9];
+        let (mut sums, mut farthest_sq) = ([_mm256_setzero_pd(); 9], _mm256_setzero_pd());
         let [x, y, z] = columns;
         by_lanes!(x.len(), 0.0, [x, y, z], |[x, y, z]| {
             let (x, y, z) = (load(x), load(y), load(z));
@@ -242,8 +240,10 @@ mod avx2 {
             for k in 0..9 {
                 sums[k] = _mm256_add_pd(sums[k], terms[k]);
             }
+            let size_sq = _mm256_add_pd(_mm256_add_pd(terms[3], terms[6]), terms[8]);
+            farthest_sq = _mm256_max_pd(size_sq, farthest_sq);
         });
-        Spread::from_lanes(&sums.map(|lanes| store(lanes)))
+        Spread::from_lanes(&sums.map(|lanes| store(lanes)), &store(farthest_sq))
     }
 
     #[inline]
@@ -301,11 +301,7 @@ mod tests {
             let fast = spread(&points.b);
             prop_assert_eq!(fast, spread_lanes(&points.b), "the plain compilation");
             let size_sq = |i: usize| points.b[0][i] * points.b[0][i] + points.b[1][i] * points.b[1][i] + points.b[2][i] * points.b[2][i];
-            let largest = (0..n).map(size_sq).fold(0.0, f64::max);
-            for (limit_sq, any) in [(largest, false), (0.99 * largest, true)] {
-                prop_assert_eq!(any_beyond(&points.b, limit_sq), any);
-                prop_assert_eq!(any_beyond_lanes(&points.b, limit_sq), any, "the plain compilation");
-            }
+            prop_assert_eq!(fast.farthest_sq, (0..n).map(size_sq).fold(0.0, f64::max));
             let mut k = 0;
             for row in 0..3 {
                 prop_assert_eq!(fast.sum[row], by_lanes(n, |i| points.b[row][i]));

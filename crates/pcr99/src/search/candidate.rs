@@ -3,7 +3,13 @@
 use crate::{
     Evidence, Similarity, Status,
     evidence::{Background, Consensus, Judge, Weighed},
-    kernel::{Soa, consensus::Affine, edges::common, residuals::squared_residuals, sums::fit_sums_within},
+    kernel::{
+        Soa,
+        consensus::Affine,
+        edges::common,
+        residuals::{mask_within, squared_residuals},
+        sums::{fit_sums_within, sum},
+    },
     least_squares,
 };
 
@@ -109,9 +115,10 @@ const AT_BOUND: f64 = 4.0;
 #[derive(Debug, Default)]
 pub(super) struct Refiner {
     residuals: Vec<f64>,
-    slots: Vec<u32>,
+    /// The matches within the threshold, one bit each.
+    mask: Vec<u64>,
+    before: Vec<u64>,
     inliers: Vec<u32>,
-    before: Vec<u32>,
     inlier_residuals: Vec<f64>,
 }
 
@@ -125,28 +132,12 @@ impl Refiner {
     pub(super) fn refine(
         &mut self,
         points: &Soa,
-        mut model: Similarity,
+        model: Similarity,
         known: &Model,
         judge: &mut Judge,
     ) -> Option<Candidate> {
-        self.before.clear();
-        for round in 0..=MOST_REFITS {
-            self.collect(points, &model, known.delta);
-            if self.inliers.len() < 3 {
-                return None;
-            }
-            if self.inliers == self.before || round == MOST_REFITS {
-                break;
-            }
-            // Where many are inliers, a pass over all is faster than one over a list.
-            let many = MANY * self.inliers.len() > points.len();
-            model = match many {
-                true => known.fit_within(points, &self.residuals[..points.len()])?,
-                false => known.fit(points, &self.inliers, |_| 1.0)?,
-            };
-            std::mem::swap(&mut self.before, &mut self.inliers);
-        }
-        self.judged(points, model, known, judge)
+        self.collect(points, &model, known.delta);
+        self.refine_collected(points, model, known, judge)
     }
 
     /// The same, unless what `model` explains as it is has been found already.
@@ -159,7 +150,35 @@ impl Refiner {
         found: &Best,
     ) -> Option<Candidate> {
         self.collect(points, &model, known.delta);
-        if found.covers(&self.inliers) { None } else { self.refine(points, model, known, judge) }
+        if found.covers(&self.mask) { None } else { self.refine_collected(points, model, known, judge) }
+    }
+
+    fn refine_collected(
+        &mut self,
+        points: &Soa,
+        mut model: Similarity,
+        known: &Model,
+        judge: &mut Judge,
+    ) -> Option<Candidate> {
+        for _ in 0..MOST_REFITS {
+            let count = count(&self.mask);
+            if count < 3 {
+                return None;
+            }
+            // Where many are inliers, a pass over all is faster than one over a list.
+            model = if MANY * count > points.len() {
+                known.fit_within(points, &self.residuals[..points.len()])?
+            } else {
+                list(&self.mask, &mut self.inliers);
+                known.fit(points, &self.inliers, |_| 1.0)?
+            };
+            std::mem::swap(&mut self.before, &mut self.mask);
+            self.collect(points, &model, known.delta);
+            if self.mask == self.before {
+                break;
+            }
+        }
+        self.judged(points, model, known, judge)
     }
 
     /// A transform as it is, with the inliers that it explains.
@@ -181,44 +200,55 @@ impl Refiner {
         known: &Model,
         judge: &mut Judge,
     ) -> Option<Candidate> {
+        list(&self.mask, &mut self.inliers);
         if self.inliers.len() < 3 {
             return None;
         }
         self.inlier_residuals.clear();
         self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
-        let mut mask = vec![0; points.len().div_ceil(64)];
-        self.inliers.iter().for_each(|&i| mask[i as usize / 64] |= 1 << (i % 64));
         let consensus = Consensus {
             points,
             model: &model,
             inliers: &self.inliers,
             residuals: &self.inlier_residuals,
+            sum: sum(&self.inlier_residuals),
             delta: known.delta,
         };
         let penalty = if known.is_at_bound(&model) { AT_BOUND } else { 0.0 };
         let Weighed { evidence, stands_out } = judge.weigh(&consensus, &known.background, penalty);
-        let rmse = (self.inlier_residuals.iter().sum::<f64>() / self.inliers.len() as f64).sqrt();
-        Some(Candidate { model, inliers: self.inliers.clone(), mask, rmse, evidence, stands_out })
+        let rmse = (consensus.sum / self.inliers.len() as f64).sqrt();
+        let (inliers, mask) = (self.inliers.clone(), self.mask.clone());
+        Some(Candidate { model, inliers, mask, rmse, evidence, stands_out })
     }
 
+    /// Residuals and mask of `model`.
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {
         let n = points.len();
         // Never made smaller: what is left behind needs no clearing when a larger set follows.
-        if self.slots.len() < n {
-            self.slots.resize(n, 0);
+        if self.residuals.len() < n {
             self.residuals.resize(n, 0.0);
         }
-        let residuals = &mut self.residuals[..n];
-        squared_residuals(points, &Affine::from(model), residuals);
-        // Without a branch: half of them may be inside, in no order that a processor could guess.
-        let delta_sq = delta * delta;
-        let mut count = 0;
-        for (i, &sq) in (0..).zip(&*residuals) {
-            self.slots[count] = i;
-            count += usize::from(sq <= delta_sq);
-        }
-        self.inliers.clear();
-        self.inliers.extend_from_slice(&self.slots[..count]);
+        self.mask.resize(n.div_ceil(64), 0);
+        squared_residuals(points, &Affine::from(model), &mut self.residuals[..n]);
+        mask_within(&self.residuals[..n], delta * delta, &mut self.mask);
+    }
+}
+
+/// How many bits are set.
+fn count(mask: &[u64]) -> usize {
+    common(mask, mask) as usize
+}
+
+/// Which bits are set.
+fn list(mask: &[u64], out: &mut Vec<u32>) {
+    out.clear();
+    for (word, &bits) in (0..).zip(mask) {
+        let mut left = bits;
+        out.extend((0..bits.count_ones()).map(|_| {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            64 * word + bit
+        }));
     }
 }
 
@@ -275,10 +305,11 @@ impl Best {
     }
 
     /// Whether one that stands out explains nearly all of these matches, and as many in all.
-    fn covers(&self, inliers: &[u32]) -> bool {
-        self.kept.iter().filter(|kept| kept.stands_out && kept.inliers.len() >= inliers.len()).any(|kept| {
-            let explained = inliers.iter().filter(|&&i| kept.explains(i)).count();
-            explained as f64 >= NEARLY_ALL * inliers.len() as f64
+    fn covers(&self, mask: &[u64]) -> bool {
+        let inliers = count(mask);
+        self.kept.iter().filter(|kept| kept.stands_out && kept.inliers.len() >= inliers).any(|kept| {
+            let explained = common(mask, &kept.mask) as usize;
+            explained as f64 >= NEARLY_ALL * inliers as f64
         })
     }
 

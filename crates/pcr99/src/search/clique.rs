@@ -12,16 +12,18 @@ const LARGEST: usize = 12;
 pub(super) struct Clique {
     pub(super) members: Vec<u32>,
     neighbours: Vec<u32>,
-    adjacent: Vec<u64>,
 }
 
 impl Clique {
     /// Grows `pair` greedily; false when fewer than `least` come together.
     pub(super) fn grow(&mut self, edges: &Edges, pair: &Pair, least: usize) -> bool {
-        let slice = pair.slice;
+        // In one word the rows themselves say who is consistent with whom.
+        let row = |i: u32| edges.row(i, pair.slice);
+        if let ([one], [other]) = (row(pair.i), row(pair.j)) {
+            return self.choose(one & other, pair, least, |k| (k as u32, row(k as u32)[0]));
+        }
         self.neighbours.clear();
-        let rows = edges.row(pair.i, slice).iter().zip(edges.row(pair.j, slice));
-        'words: for (word, (one, other)) in rows.enumerate() {
+        'words: for (word, (one, other)) in row(pair.i).iter().zip(row(pair.j)).enumerate() {
             let mut common = one & other;
             while common != 0 {
                 self.neighbours.push(64 * word as u32 + common.trailing_zeros());
@@ -35,37 +37,51 @@ impl Clique {
             return false;
         }
         // Who is consistent with whom among the neighbours, one bit each.
-        self.adjacent.clear();
-        self.adjacent.resize(self.neighbours.len(), 0);
+        let mut adjacent = [0_u64; MOST_MEMBERS];
         for (k, &m) in self.neighbours.iter().enumerate() {
-            let row = edges.row(m, slice);
+            let row = row(m);
             for (l, &other) in self.neighbours.iter().enumerate().skip(k + 1) {
                 let bit = row[other as usize / 64] >> (other % 64) & 1;
-                self.adjacent[k] |= bit << l;
-                self.adjacent[l] |= bit << k;
+                adjacent[k] |= bit << l;
+                adjacent[l] |= bit << k;
             }
         }
+        let all = u64::MAX.checked_shr(64 - self.neighbours.len() as u32).unwrap_or(0);
+        let neighbours = std::mem::take(&mut self.neighbours);
+        let grown = self.choose(all, pair, least, |k| (neighbours[k], adjacent[k]));
+        self.neighbours = neighbours;
+        grown
+    }
+
+    /// Takes the members in one after the other: of those that are `left`, one bit each, always the one with most others left. `look`
+    /// tells which match a bit is, and with which it is consistent.
+    fn choose(
+        &mut self,
+        mut left: u64,
+        pair: &Pair,
+        least: usize,
+        look: impl Fn(usize) -> (u32, u64),
+    ) -> bool {
         self.members.clear();
         self.members.extend([pair.i, pair.j]);
-        let mut left = if self.neighbours.len() == 64 { u64::MAX } else { (1 << self.neighbours.len()) - 1 };
         while left != 0 && self.members.len() < LARGEST {
-            // The one with most others left; ties by position.
-            let (mut best, mut most) = (0, 0);
+            // Ties by position.
+            let (mut best, mut most) = ((0, 0), 0);
             let mut rest = left;
             while rest != 0 {
-                let k = rest.trailing_zeros() as usize;
+                let (member, adjacent) = look(rest.trailing_zeros() as usize);
                 rest &= rest - 1;
-                let degree = (self.adjacent[k] & left).count_ones() + 1;
+                let degree = (adjacent & left).count_ones() + 1;
                 if degree > most {
-                    (best, most) = (k, degree);
+                    (best, most) = ((member, adjacent), degree);
                 }
             }
             // Too few are left to come to `least`.
             if self.members.len() + (most as usize) < least {
                 return false;
             }
-            self.members.push(self.neighbours[best]);
-            left &= self.adjacent[best];
+            self.members.push(best.0);
+            left &= best.1;
         }
         self.members.len() >= least
     }

@@ -10,9 +10,9 @@ use rayon::prelude::*;
 
 use super::{subset::Subset, threads::WORTH_IT};
 use crate::kernel::{
-    edges::{consistent_row, count_bits, mirror, pair_supports, row_supports},
-    log_ratio::half_log_ratio,
-    slices::{NOWHERE, Rows, Slicing, mirror_bytes, slice_rows, slice_spans},
+    edges::{consistent_rows, count_bits, edges_of, mirror, pair_supports},
+    log_ratio::half_log_ratios,
+    slices::{NOWHERE, Rows, Slicing, Spans, mirror_bytes, slice_rows, slice_spans},
     squared_distances,
 };
 
@@ -85,9 +85,10 @@ impl Pair {
 /// Buffers for one thread.
 #[derive(Debug, Default)]
 struct Work {
-    found: Vec<(u32, u32)>,
-    by_slice: Vec<(u32, u32)>,
-    slice_of: Vec<u8>,
+    unsorted: Vec<(u32, u32, u8)>,
+    /// Slice after slice.
+    pairs: Vec<(u32, u32)>,
+    /// Where each slice ends.
     ends: Vec<u32>,
     supports: Vec<u32>,
 }
@@ -103,9 +104,9 @@ impl Edges {
     pub(super) fn build_known(&mut self, subset: &Subset, tau: f64) {
         self.reset(subset.len(), None);
         let tau_sq = (tau * tau) as f32;
-        let used = self.n * self.words;
-        for_each_part(&mut self.bits[..used], self.words, self.n, |i, row| {
-            consistent_row(&subset.columns, i, tau_sq, row)
+        let (words, used) = (self.words, self.n * self.words);
+        for_each_part(&mut self.bits[..used], 64 * words, self.n, |block, rows| {
+            consistent_rows(&subset.columns, 64 * block, tau_sq, words, rows)
         });
         mirror(&mut self.bits[..used], self.words);
         count_bits(&self.bits[..used], self.words, &mut self.degrees[..self.n]);
@@ -120,13 +121,13 @@ impl Edges {
         let (n, words) = (self.n, self.words);
         let (span, used) = (64 * words, n * words * slices);
         let (first, more) = (&mut self.first[..n * span], &mut self.more[..n * span]);
-        let spans = |(i, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
-            slice_spans(&subset.columns, i, slicing, first, more);
+        let spans = |(block, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
+            slice_spans(&subset.columns, 64 * block, slicing, Spans { width: span, first, more });
         };
         if n < WORTH_IT {
-            first.chunks_exact_mut(span).zip(more.chunks_exact_mut(span)).enumerate().for_each(spans);
+            first.chunks_mut(64 * span).zip(more.chunks_mut(64 * span)).enumerate().for_each(spans);
         } else {
-            first.par_chunks_exact_mut(span).zip(more.par_chunks_exact_mut(span)).enumerate().for_each(spans);
+            first.par_chunks_mut(64 * span).zip(more.par_chunks_mut(64 * span)).enumerate().for_each(spans);
         }
         mirror_bytes(&mut self.first[..n * span], span);
         mirror_bytes(&mut self.more[..n * span], span);
@@ -214,29 +215,28 @@ impl Edges {
     ) {
         match self.slices {
             None => {
+                work.pairs.clear();
                 for i in rows {
-                    work.found.clear();
                     for columns in self.columns(i, differences) {
-                        row_supports(&self.bits, self.words, i, columns, &mut work.found);
+                        edges_of(self.row(i as u32, 0), i as u32, columns, &mut work.pairs);
                     }
-                    let pairs = work.found.iter().map(|&(j, support)| (i as u32, j, support));
-                    self.keep(0, wanted, pairs, out);
                 }
+                work.ends.clear();
+                work.ends.push(work.pairs.len() as u32);
             }
-            Some(slices) => {
-                self.sort_into_slices(rows, differences, slices, work);
-                let graph = self.n * self.words;
-                let mut start = 0;
-                for (slice, &end) in work.ends.iter().enumerate() {
-                    let pairs = &work.by_slice[start..end as usize];
-                    let supports = &mut work.supports[start..end as usize];
-                    let bits = &self.bits[slice * graph..(slice + 1) * graph];
-                    pair_supports(bits, self.words, pairs, supports);
-                    let supported = pairs.iter().zip(supports).map(|(&(i, j), support)| (i, j, *support));
-                    self.keep(slice, wanted, supported, out);
-                    start = end as usize;
-                }
-            }
+            Some(slices) => self.sort_into_slices(rows, differences, slices, work),
+        }
+        grow(&mut work.supports, work.pairs.len());
+        let graph = self.n * self.words;
+        let mut start = 0;
+        for (slice, &end) in work.ends.iter().enumerate() {
+            let pairs = &work.pairs[start..end as usize];
+            let supports = &mut work.supports[start..end as usize];
+            let bits = &self.bits[slice * graph..(slice + 1) * graph];
+            pair_supports(bits, self.words, pairs, supports);
+            let supported = pairs.iter().zip(supports).map(|(&(i, j), support)| (i, j, *support));
+            self.keep(slice, wanted, supported, out);
+            start = end as usize;
         }
     }
 
@@ -250,7 +250,7 @@ impl Edges {
         [from.min(n)..to.min(n), from.max(n) - n..to.max(n) - n]
     }
 
-    /// Puts the pairs into `work.by_slice`, slice after slice, and where each slice ends into `work.ends`.
+    /// Puts the pairs into `work.pairs`, slice after slice, and where each slice ends into `work.ends`.
     fn sort_into_slices(
         &self,
         rows: Range<usize>,
@@ -259,36 +259,33 @@ impl Edges {
         work: &mut Work,
     ) {
         let span = 64 * self.words;
+        let most = rows.len() * differences.len();
+        grow(&mut work.unsorted, most);
+        grow(&mut work.pairs, most);
         let mut starts = [0_u32; 257];
-        work.slice_of.clear();
-        for i in rows.clone() {
+        let mut count = 0;
+        for i in rows {
             for columns in self.columns(i, differences) {
                 let at = i * span + columns.start..i * span + columns.end;
-                let from = work.slice_of.len();
-                // The middle of its span; a pair that meets too many slices does not know its scale.
-                let middle = |(&first, &more): (&u8, &u8)| {
-                    if more <= LONGEST_SPAN && first != NOWHERE { first + more / 2 } else { NOWHERE }
-                };
-                work.slice_of.extend(self.first[at.clone()].iter().zip(&self.more[at]).map(middle));
-                work.slice_of[from..].iter().for_each(|&slice| starts[usize::from(slice) + 1] += 1);
+                let spans = self.first[at.clone()].iter().zip(&self.more[at]);
+                for (j, (&first, &more)) in columns.zip(spans) {
+                    // The middle of its span; a pair that meets too many slices does not know its scale.
+                    let known = (more <= LONGEST_SPAN) & (first != NOWHERE);
+                    let slice = if known { first + more / 2 } else { NOWHERE };
+                    starts[usize::from(slice) + 1] += 1;
+                    // Without a branch that nobody could guess: what is not wanted is written over.
+                    work.unsorted[count] = (i as u32, j as u32, slice);
+                    count += usize::from(known);
+                }
             }
         }
         for slice in 0..slices {
             starts[slice + 1] += starts[slice];
         }
-        grow(&mut work.by_slice, starts[slices] as usize);
-        grow(&mut work.supports, starts[slices] as usize);
-        let mut slice_of = work.slice_of.iter();
-        for i in rows {
-            for columns in self.columns(i, differences) {
-                for (j, &slice) in columns.zip(&mut slice_of) {
-                    if slice != NOWHERE {
-                        let at = &mut starts[usize::from(slice)];
-                        work.by_slice[*at as usize] = (i as u32, j as u32);
-                        *at += 1;
-                    }
-                }
-            }
+        for &(i, j, slice) in &work.unsorted[..count] {
+            let at = &mut starts[usize::from(slice)];
+            work.pairs[*at as usize] = (i, j);
+            *at += 1;
         }
         // Each start has moved on to the end of its slice.
         work.ends.clear();
@@ -334,9 +331,9 @@ fn grow<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) {
 fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(usize, &mut [T]) + Sync) {
     let each = |(k, part): (usize, &mut [T])| make(k, part);
     if n < WORTH_IT {
-        all.chunks_exact_mut(size).enumerate().for_each(each);
+        all.chunks_mut(size).enumerate().for_each(each);
     } else {
-        all.par_chunks_exact_mut(size).enumerate().for_each(each);
+        all.par_chunks_mut(size).enumerate().for_each(each);
     }
 }
 
@@ -349,21 +346,21 @@ fn slices_to_show(share: f64) -> u8 {
 
 /// Slices that cover the scales which the pairs of the subset suggest, at most so many.
 fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slicing {
-    // Log ratios and target distances of a few hundred pairs.
+    // Squared distances of a few hundred pairs.
     let n = subset.len();
     let looked_at = n.min(256);
-    let (mut ratios, mut distances) = (Vec::with_capacity(looked_at), Vec::with_capacity(looked_at));
-    for k in 0..looked_at {
-        let (source_sq, target_sq) = squared_distances(&subset.points, k, (k + n / 2) % n);
-        let log_ratio = half_log_ratio(source_sq, target_sq);
-        if log_ratio.is_finite() {
-            ratios.push(log_ratio);
-            distances.push(target_sq.sqrt());
-        }
-    }
+    // Coincident points have no ratio.
+    let is_length = |sq: f64| sq >= f64::MIN_POSITIVE && sq.is_finite();
+    let (sources_sq, mut targets_sq): (Vec<f64>, Vec<f64>) = (0..looked_at)
+        .map(|k| (k, if k + n / 2 < n { k + n / 2 } else { k + n / 2 - n }))
+        .map(|(i, j)| squared_distances(&subset.points, i, j))
+        .filter(|(source_sq, target_sq)| is_length(*source_sq) && is_length(*target_sq))
+        .unzip();
+    let mut ratios = targets_sq.clone();
+    half_log_ratios(&sources_sq, &mut ratios);
     let (low, high) =
         (quantile(&mut ratios, 0.02).unwrap_or(0.0), quantile(&mut ratios, 0.98).unwrap_or(0.0));
-    let tolerance = tau / quantile(&mut distances, 0.5).unwrap_or(1.0);
+    let tolerance = tau / quantile(&mut targets_sq, 0.5).unwrap_or(1.0).sqrt();
     let [low, high] = range.unwrap_or([low, high]);
     let [low, high] = [low - 0.2, high + 0.2];
     let most = f64::from(most);

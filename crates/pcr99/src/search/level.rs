@@ -64,22 +64,21 @@ impl Solver {
             }
             // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
             let half = size / 2;
-            let few = match (known.is_some(), size > FIRST_SUBSET) {
+            let few: usize = match (known.is_some(), size > FIRST_SUBSET) {
                 (true, true) => 1 << 16,
                 (false, true) => 1 << 9,
                 (_, false) => 1 << 7,
             };
-            let many = if known.is_some() { 1 << 18 } else { 1 << 15 };
-            // Where something has been found, as many as it takes to be sure of it.
-            let few = progress
-                .wanted_pairs(n, params.miss_probability())
-                .map_or(few, |pairs| few.min(pairs as usize));
-            let (mut from, mut chunk) = (1, few / size + 1);
+            let many: usize = if known.is_some() { 1 << 18 } else { 1 << 15 };
+            let (mut from, mut chunk) = (1, few.div_ceil(size));
             while from <= half {
                 if let Some(request) = stop() {
                     return Some(request.into());
                 }
-                let differences = from..(from + chunk).min(half + 1);
+                // Where something has been found, as many as it takes to be sure of it.
+                let enough = progress.pairs_left(n, params.miss_probability());
+                let enough = enough.map_or(half, |pairs| (pairs / size as f64) as usize + 1);
+                let differences = from..(from + chunk.min(enough)).min(half + 1);
                 let to_beat = reliable(&local).map(|best| best.inliers.len() as u32);
                 let wanted = Wanted { contrast: least_contrast, to_beat };
                 self.threads.run(|| {
@@ -111,7 +110,7 @@ impl Solver {
                     return None;
                 }
                 from = differences.end;
-                chunk = (2 * chunk).min(many / size + 1);
+                chunk = (2 * chunk).min(many.div_ceil(size));
             }
             if local.is_significant() {
                 break;

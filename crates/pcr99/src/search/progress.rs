@@ -89,8 +89,13 @@ impl Progress {
         })
     }
 
+    /// How many of them are still to be examined.
+    pub(super) fn pairs_left(&self, n: usize, miss_probability: f64) -> Option<f64> {
+        self.wanted_pairs(n, miss_probability).map(|wanted| (wanted - self.examined as f64).max(0.0))
+    }
+
     /// How many pairs have to be examined so that one of a larger consensus is among them and recognised.
-    pub(super) fn wanted_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
+    fn wanted_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
         let share = self.share_to_beat(n)?;
         Some(libm::log(miss_probability) / libm::log1p(-RECOGNISED * share * share))
     }
