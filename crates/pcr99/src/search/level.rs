@@ -64,10 +64,10 @@ impl Solver {
             }
             // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
             let half = size / 2;
-            let few: usize = match (known.is_some(), size > FIRST_SUBSET) {
-                (true, true) => 1 << 16,
-                (false, true) => 1 << 9,
-                (_, false) => 1 << 7,
+            let few: usize = match known {
+                _ if size <= FIRST_SUBSET => 1 << 7,
+                Some(_) => (size * size / 16).min(1 << 16),
+                None => 1 << 9,
             };
             let many: usize = if known.is_some() { 1 << 18 } else { 1 << 15 };
             let (mut from, mut chunk) = (1, few.div_ceil(size));

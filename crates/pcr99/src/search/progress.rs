@@ -4,7 +4,7 @@ use super::candidate::{Best, Candidate};
 use crate::{Counters, StopReason};
 
 /// A consensus is recognised in a subset that holds this many of it.
-const ENOUGH: i32 = 7;
+const ENOUGH: usize = 7;
 /// How often, at least, a pair of a consensus that is there passes all tests.
 const RECOGNISED: f64 = 0.6;
 
@@ -63,30 +63,20 @@ impl Progress {
         }
     }
 
-    /// The share of right matches if the best significant consensus had one more.
-    fn share_to_beat(&self, n: usize) -> Option<f64> {
-        let best = reliable(&self.best)?;
-        Some(((best.inliers.len() + 1) as f64 / n as f64).min(1.0))
+    /// How many matches are right if the best significant consensus had one more.
+    fn to_beat(&self, n: usize) -> Option<usize> {
+        reliable(&self.best).map(|best| (best.inliers.len() + 1).min(n))
     }
 
     /// The share of right matches that is looked for in a subset: more than has been found, and no fewer than are recognised in it.
     pub(super) fn share_to_find(&self, n: usize, size: usize) -> f64 {
-        let recognised = f64::from(ENOUGH) / size as f64;
-        self.share_to_beat(n).unwrap_or(0.0).max(recognised)
+        let recognised = ENOUGH as f64 / size as f64;
+        self.to_beat(n).map_or(0.0, |right| right as f64 / n as f64).max(recognised)
     }
 
     /// A subset that surely holds enough of a larger consensus.
     pub(super) fn wanted_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
-        self.share_to_beat(n).map(|share| {
-            // The chance falls with the size: halve the range until it is one.
-            let (mut small, mut large) = (0.0, f64::from(8 * ENOUGH) / share);
-            while large - small > 1.0 {
-                let middle = 0.5 * (small + large);
-                let enough = has_too_few(middle, share) <= miss_probability;
-                (small, large) = if enough { (small, middle) } else { (middle, large) };
-            }
-            large.ceil() as usize
-        })
+        self.to_beat(n).map(|right| smallest_subset(n, right, miss_probability))
     }
 
     /// How many of them are still to be examined.
@@ -96,14 +86,14 @@ impl Progress {
 
     /// How many pairs have to be examined so that one of a larger consensus is among them and recognised.
     fn wanted_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
-        let share = self.share_to_beat(n)?;
+        let share = self.to_beat(n)? as f64 / n as f64;
         Some(libm::log(miss_probability) / libm::log1p(-RECOGNISED * share * share))
     }
 
     /// Whether a subset surely holds enough of a larger consensus; `None` when there is nothing to compare with.
     pub(super) fn is_large_enough(&self, n: usize, size: usize, miss_probability: f64) -> Option<bool> {
-        let share = self.share_to_beat(n)?;
-        let surely = || self.random_subsets && has_too_few(size as f64, share) <= miss_probability;
+        let right = self.to_beat(n)?;
+        let surely = || self.random_subsets && has_too_few(n, right, size) <= miss_probability;
         Some(size == n || surely())
     }
 
@@ -113,17 +103,37 @@ impl Progress {
     }
 }
 
-/// The chance that fewer than `ENOUGH` of `size` matches are right when each is with probability `share`: the binomial sum. (Without
-/// replacement it is smaller still.)
-fn has_too_few(size: f64, share: f64) -> f64 {
-    if share >= 1.0 {
-        return if size >= f64::from(ENOUGH) { 0.0 } else { 1.0 };
+/// The smallest that holds enough of the `right` matches but with that probability.
+fn smallest_subset(n: usize, right: usize, miss_probability: f64) -> usize {
+    // The chance of a miss falls with the size: halve the range until one is left.
+    let (mut small, mut large) = (0, n);
+    while large - small > 1 {
+        let middle = small.midpoint(large);
+        let enough = has_too_few(n, right, middle) <= miss_probability;
+        (small, large) = if enough { (small, middle) } else { (middle, large) };
     }
-    let mut term = libm::pow(1.0 - share, size);
-    let mut sum = term;
-    for k in 1..ENOUGH {
-        term *= (size - f64::from(k - 1)).max(0.0) / f64::from(k) * (share / (1.0 - share));
+    large
+}
+
+/// The chance that a random subset of `size` of the `n` matches, of which so many are `right`, holds fewer than `ENOUGH` of those: the
+/// hypergeometric sum `Σ C(right, k)·C(n − right, size − k) / C(n, size)`.
+fn has_too_few(n: usize, right: usize, size: usize) -> f64 {
+    // There are no fewer among so many.
+    let least = (size + right).saturating_sub(n);
+    let most = (ENOUGH - 1).min(right).min(size);
+    if least > most {
+        return 0.0;
+    }
+    let log_choose = |n: usize, k: usize| {
+        let log_factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
+        log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+    };
+    let first = log_choose(right, least) + log_choose(n - right, size - least) - log_choose(n, size);
+    let (mut term, mut sum) = (libm::exp(first), 0.0);
+    for k in least..=most {
         sum += term;
+        let wrong_left = (n + k + 1 - size).saturating_sub(right);
+        term *= ((right - k) * (size - k)) as f64 / ((k + 1) * wrong_left) as f64;
     }
     sum
 }
@@ -138,13 +148,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subset_has_too_few_as_often_as_the_binomial_says() {
-        // Six of twelve or fewer at a half: 1 − the other half, plus the middle.
-        assert!((has_too_few(12.0, 0.5) - (0.5 + 0.5 * 924.0 / 4096.0)).abs() < 1e-12);
-        assert_eq!((has_too_few(7.0, 1.0), has_too_few(6.0, 1.0)), (0.0, 1.0));
-        // Rare events: Poisson's law.
+    fn a_subset_has_too_few_as_often_as_the_hypergeometric_law_says() {
+        // Six or fewer of twelve out of 24, half of which are right: one half, and half of the middle.
+        let middle = 924.0 * 924.0 / 2_704_156.0;
+        assert!((has_too_few(24, 12, 12) - (0.5 + 0.5 * middle)).abs() < 1e-12);
+        assert_eq!(has_too_few(1000, 1000, 7), 0.0);
+        assert!((has_too_few(1000, 1000, 6) - 1.0).abs() < 1e-9);
+        assert!((has_too_few(1000, 6, 500) - 1.0).abs() < 1e-9, "there are no seven");
+        // All but four of them: at least eight of twelve, and at least six of ten.
+        assert_eq!(has_too_few(1000, 12, 996), 0.0);
+        let all_four_right = (10 * 9 * 8 * 7) as f64 / (1000.0 * 999.0 * 998.0 * 997.0);
+        assert!((has_too_few(1000, 10, 996) / all_four_right - 1.0).abs() < 1e-6);
+        // Rare events among many: Poisson's law.
         let poisson: f64 =
             (0..7).map(|k| (-26.0_f64).exp() * 26.0_f64.powi(k) / (1..=k).product::<i32>() as f64).sum();
-        assert!((has_too_few(26e6, 1e-6) / poisson - 1.0).abs() < 1e-3);
+        assert!((has_too_few(100_000_000, 26_000, 100_000) / poisson - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn the_wanted_subset_is_the_smallest_that_is_large_enough() {
+        for (n, right) in [(1000, 101), (1000, 51), (100_000, 1000), (20, 19)] {
+            let wanted = smallest_subset(n, right, 1e-6);
+            let miss = |size: usize| has_too_few(n, right, size);
+            assert!(miss(wanted) <= 1e-6 && miss(wanted - 1) > 1e-6 && wanted < n, "{n} {right} {wanted}");
+        }
+        assert_eq!(smallest_subset(1000, 5, 1e-6), 1000, "there are not enough of them");
     }
 }
