@@ -111,6 +111,9 @@ def _of_table(given: Any) -> tuple[list[str], list[list[str]]]:
         raise InvalidType(f"manifest must be a path, rows or a table, not {type(given).__name__}")
     if isinstance(given, Mapping):
         return _of_columns(_columns(list(given), given.__getitem__))
+    if hasattr(given, "collect") and hasattr(given, "collect_schema"):
+        # Of Polars, not yet computed.
+        given = given.collect()
     if hasattr(given, "column_names") and hasattr(given, "column"):
         return _of_columns(_columns(given.column_names, given.column))
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):

@@ -174,8 +174,8 @@ def test_bad_options(manifest: Path, tmp_path: Path) -> None:
         ({"scale": 0}, ValueError, "`scale` is `0.0`"),
         ({"scale": "large"}, ValueError, "`scale` is `large`"),
         ({"method": "magic"}, ValueError, "`method` is `magic`: expected one of default, paper"),
-        ({"threads": 0}, ValueError, "threads must be from 1"),
-        ({"chunk": 0}, ValueError, "chunk must be from 1"),
+        ({"threads": 0}, ValueError, "threads must be at least 1"),
+        ({"chunk": 0}, ValueError, "chunk must be at least 1"),
         ({"cache": 1.5}, TypeError, "cache must be a whole number"),
         ({"progress": 3}, TypeError, "progress must be a function"),
     ]:

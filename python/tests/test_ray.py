@@ -55,7 +55,7 @@ def test_bad_input_starts_nothing(manifest: Path, place: Path, tmp_path: Path) -
     out = tmp_path / "out"
     with pytest.raises(pcr99.InvalidInput, match="`pair_id`"):
         pcr99.ray.batch([{"pairs": "x"}], out)
-    with pytest.raises(pcr99.InvalidInput, match="chunk must be from 1"):
+    with pytest.raises(pcr99.InvalidInput, match="chunk must be at least 1"):
         pcr99.ray.batch(manifest, out, chunk=0)
     with pytest.raises(TypeError, match="address must be a text"):
         pcr99.ray.batch(manifest, out, address=3)  # type: ignore[arg-type]
