@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const family = getComputedStyle(document.body).fontFamily;
-  const config = { responsive: true, displaylogo: false, displayModeBar: false };
+  const config = { displaylogo: false, displayModeBar: false };
 
   class View {
     constructor(section) {
@@ -183,7 +183,7 @@
       const chosen = this.data.poses[this.pose];
       const draw = (scene, pose) => {
         const traces = this.traces(pose);
-        return Plotly.react(scene, traces, this.layout(traces), config);
+        return pcr99.draw(scene, traces, this.layout(traces), config);
       };
       const drawn = [draw(this.before, null)];
       if (this.after) drawn.push(draw(this.after, chosen));
@@ -230,7 +230,7 @@
         }],
         hoverlabel: { bgcolor: pcr99.color("raised"), font: { color: pcr99.color("ink") } },
       };
-      return Plotly.react(this.bars, [bars], layout, config);
+      return pcr99.draw(this.bars, [bars], layout, config);
     }
 
     turn(camera) {
