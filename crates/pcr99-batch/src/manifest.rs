@@ -73,13 +73,24 @@ pub enum ManifestError {
         found: String,
     },
     /// A column that means nothing.
-    #[error("there is no such column as `{name}`; columns are {known}")]
+    #[error("there is no such column as `{name}`; columns are {known}, and your own are called `_…`")]
     UnknownColumn {
         /// Its name.
         name: String,
         /// What there can be.
         known: String,
     },
+    /// A column that is nearly one of ours.
+    #[error("there is no such column as `{name}`; it is called `{meant}`")]
+    MisspeltColumn {
+        /// Its name.
+        name: String,
+        /// What it should be.
+        meant: &'static str,
+    },
+    /// A column without a name, as pandas writes it for the index.
+    #[error("a column has no name; name it, or leave it out (pandas: to_csv(…, index=False))")]
+    NamelessColumn,
     /// The same name twice.
     #[error("there are two columns `{name}`; remove one")]
     ColumnTwice {
@@ -242,13 +253,15 @@ impl Columns {
             if !seen.insert(name.as_str()) {
                 return Err(ManifestError::ColumnTwice { name: name.clone() });
             }
+            if name.starts_with('_') {
+                continue;
+            }
             if let Some(which) = NAMING.iter().position(|known| known == name) {
                 columns.naming[which] = Some(place);
             } else if let Some(option) = Settings::NAMES.into_iter().find(|known| known == name) {
                 columns.options.push((option, place));
             } else {
-                let known = NAMING.into_iter().chain(Settings::NAMES).collect::<Vec<_>>().join(", ");
-                return Err(ManifestError::UnknownColumn { name: shortened(name), known });
+                return Err(unknown(name));
             }
         }
         let missing = match columns.naming {
@@ -265,6 +278,19 @@ impl Columns {
                 Err(ManifestError::NoColumn { missing, found })
             }
         }
+    }
+}
+
+fn unknown(name: &str) -> ManifestError {
+    let known = || NAMING.into_iter().chain(Settings::NAMES);
+    let alike = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
+    match known().find(|known| alike(name) == *known) {
+        _ if name.is_empty() => ManifestError::NamelessColumn,
+        Some(meant) => ManifestError::MisspeltColumn { name: shortened(name), meant },
+        None => ManifestError::UnknownColumn {
+            name: shortened(name),
+            known: known().collect::<Vec<_>>().join(", "),
+        },
     }
 }
 
@@ -295,6 +321,10 @@ impl<'a> Reading<'a> {
     }
 
     fn add(&mut self, at: At, cells: &[String]) -> Result<(), ManifestError> {
+        if cells.iter().all(String::is_empty) {
+            // As spreadsheets leave them.
+            return Ok(());
+        }
         if cells.len() != self.columns.count {
             return Err(ManifestError::Cells { found: cells.len(), expected: self.columns.count });
         }

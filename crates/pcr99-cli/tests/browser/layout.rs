@@ -51,9 +51,15 @@ const NAMELESS: &str = r#"[...document.querySelectorAll("button, input, select, 
   .filter((it) => !(it.getAttribute("aria-label") || it.textContent.trim() || it.labels?.[0]?.textContent.trim()) && !it.closest(".js-plotly-plot"))
   .map((it) => it.outerHTML)"#;
 
+/// Drawings that are not as large as their frames.
+const MISFITS: &str = r#"[...document.querySelectorAll(".js-plotly-plot")]
+  .filter((it) => Math.abs(it._fullLayout.width - it.clientWidth) > 1 || Math.abs(it._fullLayout.height - it.clientHeight) > 1)
+  .map((it) => [it.className, it._fullLayout.width, it.clientWidth, it._fullLayout.height, it.clientHeight])"#;
+
 /// All of it, as the page is now.
 #[track_caller]
 pub(crate) fn check(browser: &mut Browser) {
+    browser.wait_for(&format!("{MISFITS}.length === 0"));
     let widths = browser.value("[document.documentElement.scrollWidth, innerWidth]");
     assert!(widths[0].as_f64() <= widths[1].as_f64(), "wider than the screen: {widths}");
     let overlaps = browser.value(OVERLAPS);
