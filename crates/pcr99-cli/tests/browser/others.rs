@@ -24,6 +24,10 @@ fn a_benchmark() {
         keep_picture(&mut browser, &format!("bench-{name}"));
         layout::check(&mut browser);
     }
+    browser.look([1280, 800], "dark");
+    layout::check(&mut browser);
+    layout::check_on_paper(&mut browser);
+    browser.look([1280, 800], "light");
     // A switch hides one method in all panels of its figure, and the buttons all of them.
     let hidden = "document.querySelector('.drawing').data.filter((trace) => trace.visible === false).map((trace) => trace.name)";
     assert_eq!(browser.value(hidden), json!([]));
