@@ -130,6 +130,7 @@ def test_options_for_empty_cells(place: Path, tmp_path: Path) -> None:
         ([], ValueError, "no column `pair_id`|no pairs"),
         ([{"pair_id": "a"}], ValueError, "no column `pairs`"),
         ([{"pair_id": "a", "pairs": "x"}, {"pair_id": "a", "pairs": "y"}], ValueError, r"row 1 .*`a` is there already"),
+        ([{"pair_id": "a", "pairs": "x", "Seed": 3}], ValueError, "no such column as `Seed`; it is called `seed`"),
         ([{"pair_id": "a", "pairs": "x", "colour": 3}], ValueError, "no such column as `colour`"),
         ([{"pair_id": "a", "pairs": "x", "seed": -1}], ValueError, "row 0 .*pair `a`: `seed` is `-1`"),
         ([{"pair_id": "a", "pairs": "x", "seed": True}], TypeError, "seed is True"),
@@ -257,9 +258,14 @@ def test_failed_pairs_again(place: Path, tmp_path: Path) -> None:
     rows = [{"pair_id": "now", "pairs": place / "0.csv"}, {"pair_id": "later", "pairs": tmp_path / "later.csv"}]
     assert pcr99.batch(rows, tmp_path / "out").failed == 1
     (tmp_path / "later.csv").write_bytes((place / "1.csv").read_bytes())
-    assert pcr99.batch(rows, tmp_path / "out", resume=True).failed == 1
+    with pytest.warns(UserWarning, match="one finished pair, `later`, have changed .* retry_changed=True runs these again") as caught:
+        assert pcr99.batch(rows, tmp_path / "out", resume=True).failed == 1
+    assert caught[0].filename == __file__
     again = pcr99.batch(rows, tmp_path / "out", resume=True, retry_failed=True)
     assert again and again.finished_before == 1
+    (tmp_path / "later.csv").write_bytes((place / "noise.csv").read_bytes())
+    again = pcr99.batch(rows, tmp_path / "out", resume=True, retry_changed=True)
+    assert again.not_reliable == 1 and again.finished_before == 1
 
 
 def test_lines_of_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
