@@ -18,6 +18,9 @@ from ._errors import FileError, FileFormatError, FileNotFound, InvalidInput, Inv
 #: A path, rows, or a table: of pandas, Polars or pyarrow, or a dictionary of columns.
 ManifestLike = Union[PathLike, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
 
+#: What the names of the user's own columns begin with: these may hold anything.
+_OWN = "_"
+
 #: The first bytes of a Parquet file.
 _PARQUET = b"PAR1"
 
@@ -133,7 +136,8 @@ def _of_table(given: Any) -> tuple[list[str], list[list[str]]]:
     for name in columns:
         if not isinstance(name, str):
             raise InvalidType(f"the manifest: columns are names, not {type(name).__name__} ({name!r})")
-    return list(columns), [[_cell(name, row.get(name)) for name in columns] for row in rows]
+    names = [name for name in columns if not name.startswith(_OWN)]
+    return names, [[_cell(name, row.get(name)) for name in names] for row in rows]
 
 
 def _columns(names: Iterable[Any], column: Any) -> dict[str, Iterable[Any]]:
@@ -143,6 +147,8 @@ def _columns(names: Iterable[Any], column: Any) -> dict[str, Iterable[Any]]:
             raise InvalidType(f"the manifest: columns are names, not {type(name).__name__} ({name!r})")
         if name in columns:
             raise InvalidInput(f"the manifest: there are two columns `{name}`; remove one")
+        if name.startswith(_OWN):
+            continue
         columns[name] = _values(column(name))
     return columns
 

@@ -254,6 +254,14 @@ except KeyboardInterrupt:
     assert finished(out) == 60 and all(part.stat().st_mtime_ns == before for part, before in parts.items())
 
 
+def test_columns_of_ones_own(place: Path, tmp_path: Path) -> None:
+    row = {"pair_id": "a", "pairs": place / "0.csv"}
+    plain = pcr99.batch([row], tmp_path / "plain")
+    tables = [[{**row, "_truth": np.eye(4), "_checked": True}], {**{name: [value] for name, value in row.items()}, "_note": [None]}]
+    for k, table in enumerate(tables):
+        assert written(pcr99.batch(table, tmp_path / str(k)).output) == written(plain.output)
+
+
 def test_failed_pairs_again(place: Path, tmp_path: Path) -> None:
     rows = [{"pair_id": "now", "pairs": place / "0.csv"}, {"pair_id": "later", "pairs": tmp_path / "later.csv"}]
     assert pcr99.batch(rows, tmp_path / "out").failed == 1

@@ -125,6 +125,9 @@ impl Directory {
 
     /// The finished pairs whose files are no longer what they were when the pairs were run. Looks at every file.
     pub fn changed<'a>(&self, manifest: &'a Manifest) -> Changed<'a> {
+        if self.finished() == 0 {
+            return Changed { rows: Vec::new() };
+        }
         // Clouds are in many pairs.
         let mut clouds: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
         let mut now = |row: &Row, path: PathBuf| match row.input.kind() {

@@ -128,6 +128,11 @@ fn a_batch() {
     assert_eq!(browser.value(shown), json!(["broken"]));
     assert_eq!(browser.complaints(), Vec::<String>::new());
 
+    layout::check_on_paper(&mut browser);
+    let heads = "[...document.querySelectorAll('#pairs thead th')].filter((head) => head.checkVisibility()).map((head) => head.innerText)";
+    assert_eq!(browser.value(heads).as_array().map(Vec::len), Some(7));
+    browser.look([1280, 800], "light");
+
     // To the page of a pair, and what it shows.
     let links = browser.value("[...document.querySelectorAll('#pairs a')].length");
     assert_eq!(links, json!(14), "a failed pair has none");
