@@ -40,6 +40,8 @@
 
 mod clouds;
 
+mod columns;
+
 mod csv;
 
 mod directory;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use crate::{
+    columns::Columns,
     csv::{Cells, CsvError, Fault, Records},
     error::Error,
     fingerprint::Fingerprint,
@@ -17,8 +18,6 @@ use crate::{
     settings::{Kind, SettingError, Settings},
 };
 
-/// Columns that name the pair and its files.
-const NAMING: [&str; 4] = ["pair_id", "source", "target", "pairs"];
 /// Combinations of options that are remembered while reading, so that rows can share them.
 const SHARED_SETTINGS: usize = 4096;
 
@@ -234,63 +233,6 @@ impl Manifest {
     /// The pairs.
     pub fn rows(&self) -> &[Row] {
         &self.rows
-    }
-}
-
-/// Which column is what.
-struct Columns {
-    /// Of `NAMING`.
-    naming: [Option<usize>; NAMING.len()],
-    options: Vec<(&'static str, usize)>,
-    count: usize,
-}
-
-impl Columns {
-    fn of(header: &[String]) -> Result<Self, ManifestError> {
-        let mut columns = Self { naming: [None; NAMING.len()], options: Vec::new(), count: header.len() };
-        let mut seen = HashSet::new();
-        for (place, name) in header.iter().enumerate() {
-            if !seen.insert(name.as_str()) {
-                return Err(ManifestError::ColumnTwice { name: name.clone() });
-            }
-            if name.starts_with('_') {
-                continue;
-            }
-            if let Some(which) = NAMING.iter().position(|known| known == name) {
-                columns.naming[which] = Some(place);
-            } else if let Some(option) = Settings::NAMES.into_iter().find(|known| known == name) {
-                columns.options.push((option, place));
-            } else {
-                return Err(unknown(name));
-            }
-        }
-        let missing = match columns.naming {
-            [None, ..] => Some("pair_id"),
-            [_, None, None, None] => Some("pairs"),
-            [_, Some(_), None, _] => Some("target"),
-            [_, None, Some(_), _] => Some("source"),
-            _ => None,
-        };
-        match missing {
-            None => Ok(columns),
-            Some(missing) => {
-                let found = shortened(&header.join(", "));
-                Err(ManifestError::NoColumn { missing, found })
-            }
-        }
-    }
-}
-
-fn unknown(name: &str) -> ManifestError {
-    let known = || NAMING.into_iter().chain(Settings::NAMES);
-    let alike = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
-    match known().find(|known| alike(name) == *known) {
-        _ if name.is_empty() => ManifestError::NamelessColumn,
-        Some(meant) => ManifestError::MisspeltColumn { name: shortened(name), meant },
-        None => ManifestError::UnknownColumn {
-            name: shortened(name),
-            known: known().collect::<Vec<_>>().join(", "),
-        },
     }
 }
 
