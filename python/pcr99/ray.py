@@ -347,10 +347,10 @@ def main(arguments: Optional[list[str]] = None) -> int:
     """The program ``python -m pcr99.ray``; returns its exit status, which is that of ``pcr99 batch``."""
     options = vars(_parser().parse_args(arguments))
     quiet, as_json = options.pop("quiet"), options.pop("json")
-    warnings.showwarning = _note
     try:
         # Standard output is for the result; Ray writes there when a worker dies.
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.showwarning = _note
             done = batch(progress=not quiet, **{name: value for name, value in options.items() if value is not None})
     except KeyboardInterrupt:
         print("interrupted; what is finished is kept: go on with the same command and --resume", file=sys.stderr)
@@ -366,7 +366,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     return 0 if done else 1
 
 
-def _note(message: Union[Warning, str], *_: object) -> None:
+def _note(message: Union[Warning, str], *_: object, **__: object) -> None:
     print(f"note: {str(message).replace('retry_changed=True', '--retry-changed')}", file=sys.stderr)
 
 
