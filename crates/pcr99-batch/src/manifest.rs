@@ -21,6 +21,12 @@ use crate::{
 /// Combinations of options that are remembered while reading, so that rows can share them.
 const SHARED_SETTINGS: usize = 4096;
 
+/// Files that are given for CSV, by their first bytes.
+const OTHER_KINDS: [(&[u8], &str); 2] = [
+    (b"PAR1", "a Parquet file: the Python package takes it, pcr99.batch; for the program write it as CSV"),
+    (b"PK\x03\x04", "a spreadsheet or an archive: save it as CSV in UTF-8"),
+];
+
 /// Where in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,6 +59,12 @@ pub enum ManifestError {
     /// It is not a table of text.
     #[error(transparent)]
     Csv(#[from] CsvError),
+    /// It is a file of another kind.
+    #[error("this is {kind}")]
+    OtherKind {
+        /// What it is, and what to do.
+        kind: &'static str,
+    },
     /// There is no pair in it.
     #[error(
         "there are no pairs in it; it needs a header with `pair_id`, and `source` and `target`, or `pairs`, and a row for each pair"
@@ -180,7 +192,7 @@ impl Manifest {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(
-        reader: impl BufRead,
+        mut reader: impl BufRead,
         label: &str,
         base: PathBuf,
         defaults: &Settings,
@@ -191,6 +203,10 @@ impl Manifest {
             CsvError::Io(cause) => told(At::Whole, ManifestError::Io(cause)),
             cause => told(At::Line(line), cause.into()),
         };
+        let start = reader.fill_buf().map_err(|cause| told(At::Whole, ManifestError::Io(cause)))?;
+        if let Some((_, kind)) = OTHER_KINDS.into_iter().find(|(magic, _)| start.starts_with(magic)) {
+            return Err(told(At::Whole, ManifestError::OtherKind { kind }));
+        }
         let Some((Cells { line, cells: header }, mut records)) = Records::new(reader).map_err(csv)? else {
             return Err(told(At::Whole, ManifestError::Empty));
         };

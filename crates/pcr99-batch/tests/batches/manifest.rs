@@ -25,6 +25,8 @@ fn mistakes_are_named_with_their_line_before_any_work() {
     for (text, message) in [
         ("", "`pairs.csv`: there are no pairs in it; it needs a header"),
         ("pair_id,pairs\n", "`pairs.csv`: there are no pairs in it"),
+        ("PAR1\u{15}\u{4}", "`pairs.csv`: this is a Parquet file: the Python package takes it"),
+        ("PK\u{3}\u{4}", "`pairs.csv`: this is a spreadsheet or an archive: save it as CSV"),
         (
             "id,pairs\na,b\n",
             "`pairs.csv`, line 1: there is no such column as `id`; columns are pair_id, source, target, pairs, scale",
