@@ -232,7 +232,9 @@ def test_ended_and_resumed(slow: tuple[Path, list[bytes]], ending: signal.Signal
     manifest, expected = slow
     out = tmp_path / "out"
     code = f"""
-import pcr99
+import signal, pcr99
+# Ignored where the tests run in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     pcr99.batch({str(manifest)!r}, {str(out)!r}, threads=1, chunk=3)
 except KeyboardInterrupt:
