@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -29,7 +30,7 @@ def as_array(name: str, value: Any) -> npt.NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InvalidInput(f"{name} has masked entries: leave out those rows first")
     try:
-        array = np.asarray(value)
+        array = np.asarray(_on_this_machine(value))
     except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(
             f"{name} cannot be made an array ({error}): give rows of equal length; of a tensor, "
@@ -41,10 +42,31 @@ def as_array(name: str, value: Any) -> npt.NDArray[Any]:
             f"{name} is a structured array with the fields {fields}: "
             'make it plain first, as with np.stack([a["x"], a["y"], a["z"]], axis=1)'
         )
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise InvalidType(f"{name} must be an array, not {_kind(value)}{_hint(name, value)}")
+    if array.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in array.flat):
+        # As of pandas' nullable columns, without gaps.
+        return array.astype(np.float64)
     if array.dtype.kind not in "fiu":
         why = " (rows of different lengths, or entries that are no numbers)" if array.dtype.kind == "O" else ""
         raise InvalidType(f"{name} has dtype {array.dtype}{why}: real numbers are needed, as from .astype(float)")
     return array
+
+
+def _on_this_machine(value: Any) -> Any:
+    """A tensor of PyTorch or Open3D, wherever it is, as an array; anything else as it is."""
+    if hasattr(value, "cpu") and hasattr(value, "numpy"):
+        value = value.detach() if hasattr(value, "detach") else value
+        return value.cpu().numpy()
+    return value
+
+
+def _hint(name: str, value: Any) -> str:
+    """What may have been meant by an object that is none."""
+    for attribute in ("vertices", "points", "data"):
+        if hasattr(value, attribute):
+            return f": give np.asarray({name}.{attribute})"
+    return ""
 
 
 def as_rows(name: str, value: Any, columns: int = 3) -> Floats:
@@ -165,7 +187,9 @@ def as_whole(name: str, value: Any, least: int = 0, most: int = 2**63 - 1) -> in
         raise InvalidType(f"{name} must be a whole number, not {_kind(value)}")
     number = int(value.__index__())
     if not least <= number <= most:
-        raise InvalidInput(f"{name} must be from {least} to {most}, got {number}")
+        # The greatest is worth telling only when that is the mistake.
+        bounds = f"at least {least}" if number < least else f"at most {most}"
+        raise InvalidInput(f"{name} must be {bounds}, got {number}")
     return number
 
 

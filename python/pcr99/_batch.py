@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
@@ -105,6 +106,7 @@ def batch(
     threads: Optional[int] = None,
     resume: bool = False,
     retry_failed: bool = False,
+    retry_changed: bool = False,
     chunk: Optional[int] = None,
     cache: Optional[int] = None,
     progress: ProgressLike = None,
@@ -126,6 +128,9 @@ def batch(
         Go on with the batch in ``output``; finished pairs are not run again.
     retry_failed
         Run those again that failed; with ``resume``.
+    retry_changed
+        Run finished ones again whose files have changed since (size, or time of the last change); with ``resume``. Otherwise there is a
+        warning.
     chunk
         After so many pairs (100) results are brought to the disk, and every ten seconds.
     cache
@@ -166,8 +171,10 @@ def batch(
     chunk, cache = as_optional_whole("chunk", chunk), as_optional_whole("cache", cache, 0)
     teller = Teller(progress)
     pairs = manifest_of(manifest, defaults)
-    work = _core.Batch(place := _path("output", output), pairs, bool(resume), bool(retry_failed))
+    place = _path("output", output)
+    work = _core.Batch(place, pairs, bool(resume), bool(retry_failed), bool(retry_changed))
     try:
+        warn_of_changes(work)
         before = work.finished
         teller.start()
         work.run(threads, chunk, cache, teller)
@@ -175,6 +182,12 @@ def batch(
     finally:
         teller.close()
         work.close()
+
+
+def warn_of_changes(work: _core.Batch) -> None:
+    """Says that results are from files as they were; to be called by what a user calls."""
+    if work.changed is not None:
+        warnings.warn(f"{work.changed}; results are kept, retry_changed=True runs these again", stacklevel=3)
 
 
 def result(work: _core.Batch, output: str, before: int, teller: Teller) -> BatchResult:

@@ -176,11 +176,9 @@ def _known(place: Any) -> Optional[tuple[float, float, float]]:
 
 def _tensor(tensors: Any, key: str) -> Any:
     try:
-        tensor = tensors[key]
+        return tensors[key]
     except (KeyError, IndexError, RuntimeError):
         return None
-    tensor = tensor.cpu() if hasattr(tensor, "cpu") else tensor
-    return tensor.numpy() if hasattr(tensor, "numpy") else tensor
 
 
 def _attribute(name: str, kind: str, value: Any, points: Floats) -> Optional[Floats]:
@@ -277,7 +275,18 @@ class Matches(NamedTuple):
 
 
 def read_matches(path: PathLike) -> Matches:
-    """Matches in a file: text with six columns (a seventh is a weight), ``.npy`` (N×6, N×7) or ``.npz`` (``src``, ``dst``)."""
+    """Matches in a file: text with six columns (a seventh is a weight), ``.npy`` (N×6, N×7) or ``.npz`` (``src``, ``dst``).
+
+    >>> import os, tempfile
+    >>> import pcr99
+    >>> problem = pcr99.simulate(outliers=0.9)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = os.path.join(directory, "matches.csv")
+    ...     pcr99.write_matches(path, problem.source, problem.target)
+    ...     matches = pcr99.read_matches(path)
+    >>> pcr99.solve(matches.source, matches.target, weights=matches.weights).status
+    'registered'
+    """
     return Matches(*_core.read_matches(_path("path", path)))
 
 

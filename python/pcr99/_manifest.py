@@ -18,6 +18,9 @@ from ._errors import FileError, FileFormatError, FileNotFound, InvalidInput, Inv
 #: A path, rows, or a table: of pandas, Polars or pyarrow, or a dictionary of columns.
 ManifestLike = Union[PathLike, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
 
+#: What the names of the user's own columns begin with: these may hold anything.
+_OWN = "_"
+
 #: The first bytes of a Parquet file.
 _PARQUET = b"PAR1"
 
@@ -111,6 +114,9 @@ def _of_table(given: Any) -> tuple[list[str], list[list[str]]]:
         raise InvalidType(f"manifest must be a path, rows or a table, not {type(given).__name__}")
     if isinstance(given, Mapping):
         return _of_columns(_columns(list(given), given.__getitem__))
+    if hasattr(given, "collect") and hasattr(given, "collect_schema"):
+        # Of Polars, not yet computed.
+        given = given.collect()
     if hasattr(given, "column_names") and hasattr(given, "column"):
         return _of_columns(_columns(given.column_names, given.column))
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
@@ -130,7 +136,8 @@ def _of_table(given: Any) -> tuple[list[str], list[list[str]]]:
     for name in columns:
         if not isinstance(name, str):
             raise InvalidType(f"the manifest: columns are names, not {type(name).__name__} ({name!r})")
-    return list(columns), [[_cell(name, row.get(name)) for name in columns] for row in rows]
+    names = [name for name in columns if not name.startswith(_OWN)]
+    return names, [[_cell(name, row.get(name)) for name in names] for row in rows]
 
 
 def _columns(names: Iterable[Any], column: Any) -> dict[str, Iterable[Any]]:
@@ -140,6 +147,8 @@ def _columns(names: Iterable[Any], column: Any) -> dict[str, Iterable[Any]]:
             raise InvalidType(f"the manifest: columns are names, not {type(name).__name__} ({name!r})")
         if name in columns:
             raise InvalidInput(f"the manifest: there are two columns `{name}`; remove one")
+        if name.startswith(_OWN):
+            continue
         columns[name] = _values(column(name))
     return columns
 

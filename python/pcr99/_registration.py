@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arrays import Floats, Indices, as_rows, frozen
-from ._clouds import CloudLike, PathLike, _path
+from ._arrays import Floats, Indices, frozen
+from ._clouds import CloudLike, PathLike, _path, points_of
 from ._errors import InvalidInput, InvalidType
 from ._origin import Origin, label, points_shown
 
@@ -242,8 +242,8 @@ class Registration(_Frozen):
         """Where the time went: ``total``, and each stage."""
         return MappingProxyType(self._document["seconds"])
 
-    def apply(self, points: npt.ArrayLike) -> Floats:
-        """Moves points (N×3) of the source onto the target.
+    def apply(self, points: CloudLike) -> Floats:
+        """Moves points (N×3, or a cloud) of the source onto the target.
 
         >>> import numpy as np, pcr99
         >>> problem = pcr99.simulate(outliers=0.9, seed=1)
@@ -255,7 +255,7 @@ class Registration(_Frozen):
         transform = self.transform
         if transform is None:
             raise InvalidInput(f"there is no transform to apply: {self._verdict}")
-        rows = as_rows("points", points)
+        rows = points_of("points", points)
         moved: Floats = rows @ transform[:3, :3].T + transform[:3, 3]
         return moved
 

@@ -243,7 +243,8 @@ def simulate(
     truth = json.loads(document)
     transform = np.array(truth["transform"], dtype=np.float64)
     inliers = np.array(truth["inliers"], dtype=np.int64)
-    return Problem(frozen(source), frozen(target), frozen(transform), frozen(inliers), truth)
+    # The points are the caller's to work on, and many libraries take no arrays that cannot be written to.
+    return Problem(source, target, frozen(transform), frozen(inliers), truth)
 
 
 def methods() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Protocol, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,14 @@ class Features(NamedTuple):
     descriptors: Descriptors
     #: FPFH that does not depend on the sign of any normal.
     unsigned: Descriptors
+
+
+class HasDescriptors(Protocol):
+    """As Open3D's ``Feature``: a column for each point."""
+
+    @property
+    def data(self) -> Any:
+        """33×N."""
 
 
 def clean(points: CloudLike) -> Cleaned:
@@ -96,14 +104,14 @@ def fpfh(points: CloudLike, normals: npt.ArrayLike, radius: float, *, threads: O
 
 
 def match_features(
-    source: Union[Features, npt.ArrayLike],
-    target: Union[Features, npt.ArrayLike],
+    source: Union[Features, HasDescriptors, npt.ArrayLike],
+    target: Union[Features, HasDescriptors, npt.ArrayLike],
     *,
     mutual: bool = True,
     threads: Optional[int] = None,
 ) -> Indices:
-    """Pairs of nearest FPFH descriptors, K×2, ascending: rows of the clouds for ``Features``, rows of the arrays otherwise. With
-    ``mutual`` only those that are each other's nearest.
+    """Pairs of nearest FPFH descriptors, K×2, ascending: rows of the clouds for ``Features`` (ours or Open3D's), rows of the arrays
+    otherwise. With ``mutual`` only those that are each other's nearest.
 
     >>> import numpy as np, pcr99
     >>> features = np.random.default_rng(0).random((5, 33)).astype(np.float32) * 100
@@ -120,7 +128,13 @@ def match_features(
 
 
 def _descriptors(name: str, value: Any) -> Descriptors:
-    array = as_array(name, value.descriptors if isinstance(value, Features) else value)
+    if isinstance(value, Features):
+        array = as_array(name, value.descriptors)
+    elif hasattr(value, "dimension") and hasattr(value, "data"):
+        # Open3D's ``Feature`` has a column for each point.
+        array = as_array(f"{name}.data", value.data).T
+    else:
+        array = as_array(name, value)
     if array.ndim == 2 and array.shape[0] == 33 and array.shape[1] != 33:
         raise InvalidInput(f"{name} is 33×{array.shape[1]}, as Open3D has it: N×33 is needed; give {name}.T")
     rows = as_rows(name, array, 33)

@@ -17,13 +17,14 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _core
 from ._arrays import as_optional_whole
-from ._batch import BatchResult, result
+from ._batch import BatchResult, result, warn_of_changes
 from ._clouds import PathLike, _path
 from ._errors import Error, FileError, FileNotFound, InternalError, InvalidType, MissingPackage, SystemLimit
 from ._manifest import Defaults, ManifestLike, manifest_of
@@ -70,6 +71,7 @@ def batch(
     chunk: Optional[int] = None,
     resume: bool = False,
     retry_failed: bool = False,
+    retry_changed: bool = False,
     cache: Optional[int] = None,
     progress: ProgressLike = None,
     **defaults: Unpack[Defaults],
@@ -78,7 +80,7 @@ def batch(
 
     Parameters
     ----------
-    manifest, output, resume, retry_failed, progress, **defaults
+    manifest, output, resume, retry_failed, retry_changed, progress, **defaults
         As in ``pcr99.batch``. All machines must see ``output`` and the files of the manifest under the same paths.
     address
         Of a cluster, as ``ray.init`` takes it (``"auto"``, ``"ray://head:10001"``). By default the one that this process is connected to
@@ -109,8 +111,9 @@ def batch(
     pairs = manifest_of(manifest, defaults)
     # Workers have another current directory.
     place = os.path.abspath(_path("output", output))
-    work = _core.Batch(place, pairs, bool(resume), bool(retry_failed))
+    work = _core.Batch(place, pairs, bool(resume), bool(retry_failed), bool(retry_changed))
     try:
+        warn_of_changes(work)
         before = work.finished
         if before < len(pairs):
             with _cluster(address, num_cpus) as (ray, limit):
@@ -346,7 +349,8 @@ def main(arguments: Optional[list[str]] = None) -> int:
     quiet, as_json = options.pop("quiet"), options.pop("json")
     try:
         # Standard output is for the result; Ray writes there when a worker dies.
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.showwarning = _note
             done = batch(progress=not quiet, **{name: value for name, value in options.items() if value is not None})
     except KeyboardInterrupt:
         print("interrupted; what is finished is kept: go on with the same command and --resume", file=sys.stderr)
@@ -360,6 +364,10 @@ def main(arguments: Optional[list[str]] = None) -> int:
         pairs = "pair" if made == 1 else "pairs"
         print(f"written to `{done.output}`; {made} {pairs} in {done.seconds:.1f} s", file=sys.stderr)
     return 0 if done else 1
+
+
+def _note(message: Union[Warning, str], *_: object, **__: object) -> None:
+    print(f"note: {str(message).replace('retry_changed=True', '--retry-changed')}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -377,6 +385,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", metavar="MIB", type=int, help="clouds that each worker keeps (default: 1024)")
     parser.add_argument("--resume", action="store_true", help="go on with the batch in DIR")
     parser.add_argument("--retry-failed", action="store_true", help="run those again that failed")
+    parser.add_argument("--retry-changed", action="store_true", help="run those again whose files have changed")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the counts and errors only")
     pairs = parser.add_argument_group("for pairs whose cells are empty")

@@ -82,6 +82,8 @@ fn settings(given: &[(String, String)]) -> Result<Settings, Failure> {
 pub(crate) struct Batch {
     manifest: Arc<pcr99_batch::Manifest>,
     directory: Shared,
+    /// What is to be said of finished pairs whose files have changed.
+    changed: Option<String>,
 }
 
 type Shared = Arc<Mutex<Option<Directory>>>;
@@ -122,18 +124,30 @@ impl Batch {
         manifest: &Manifest,
         resume: bool,
         retry_failed: bool,
+        retry_changed: bool,
     ) -> PyResult<Self> {
         let manifest = Arc::clone(&manifest.0);
         let its = Arc::clone(&manifest);
-        let directory = work::run_until(py, None, Interrupted::Wait, move |_| {
+        let (directory, changed) = work::run_until(py, None, Interrupted::Wait, move |_| {
             let mut directory =
                 if resume { Directory::resume(&output, &its)? } else { Directory::create(&output, &its)? };
             if retry_failed {
                 directory.forget_failed()?;
             }
-            Ok(directory)
+            if retry_changed {
+                directory.forget_changed(&its)?;
+            }
+            let changed = directory.changed(&its);
+            let changed = (!changed.rows.is_empty()).then(|| changed.to_string());
+            Ok((directory, changed))
         })?;
-        Ok(Self { manifest, directory: Arc::new(Mutex::new(Some(directory))) })
+        Ok(Self { manifest, directory: Arc::new(Mutex::new(Some(directory))), changed })
+    }
+
+    /// That files of finished pairs have changed since, in words, if they have.
+    #[getter]
+    fn changed(&self) -> Option<&str> {
+        self.changed.as_deref()
     }
 
     /// How many pairs are finished, as far as is known here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ GOOD = np.random.default_rng(0).random((30, 3))
         (GOOD.astype(complex), "dtype complex128: real numbers"),
         (GOOD > 0.5, "dtype bool"),
         (GOOD.astype(str), "dtype <U"),
-        (GOOD.astype(object), "dtype object"),
+        (np.where(GOOD > 0.5, GOOD, None), "dtype object"),
         ([[1, 2, 3], [4, 5]], "src cannot be made an array|dtype object"),
         ([[Decimal(1)] * 3] * 30, "dtype object"),
         ([["a", "b", "c"]] * 30, "dtype <U1"),
@@ -42,7 +43,8 @@ GOOD = np.random.default_rng(0).random((30, 3))
         (np.ma.masked_array(GOOD, mask=GOOD > 0.9), "masked entries"),
         (np.zeros(30, dtype=[("x", float), ("y", float), ("z", float)]), "structured array with the fields x, y, z"),
         (GOOD.view(np.dtype("datetime64[s]")), "dtype datetime64"),
-        (object(), "dtype object"),
+        (object(), "src must be an array, not object"),
+        (SimpleNamespace(vertices=GOOD), r"not SimpleNamespace: give np.asarray\(src.vertices\)"),
     ],
 )
 def test_wrong_arrays(bad, message) -> None:
@@ -105,13 +107,13 @@ def test_too_few_equal_collinear() -> None:
         ({"epsilon": 0.1}, "parameter of the paper's methods"),
         ({"method": "paper", "threshold": 1, "epsilon": 99}, "epsilon"),
         ({"method": "paper", "threshold": 1, "candidates": 3}, "parameter of the default method"),
-        ({"threads": 0}, "threads must be from 1"),
+        ({"threads": 0}, "threads must be at least 1"),
         ({"threads": 1.5}, "threads must be a whole number"),
         ({"threads": True}, "threads must be a whole number"),
-        ({"threads": 2**70}, "threads must be from"),
+        ({"threads": 2**70}, "threads must be at most"),
         ({"time_limit": 0}, "time_limit"),
         ({"time_limit": "soon"}, "time_limit"),
-        ({"seed": -1}, "seed must be from 0"),
+        ({"seed": -1}, "seed must be at least 0"),
         ({"seed": None}, "seed must be a whole number"),
         ({"candidates": 0}, "candidates"),
         ({"indices": GOOD}, r"indices are whole numbers, as from .astype\(int\)"),

@@ -130,6 +130,7 @@ def test_options_for_empty_cells(place: Path, tmp_path: Path) -> None:
         ([], ValueError, "no column `pair_id`|no pairs"),
         ([{"pair_id": "a"}], ValueError, "no column `pairs`"),
         ([{"pair_id": "a", "pairs": "x"}, {"pair_id": "a", "pairs": "y"}], ValueError, r"row 1 .*`a` is there already"),
+        ([{"pair_id": "a", "pairs": "x", "Seed": 3}], ValueError, "no such column as `Seed`; it is called `seed`"),
         ([{"pair_id": "a", "pairs": "x", "colour": 3}], ValueError, "no such column as `colour`"),
         ([{"pair_id": "a", "pairs": "x", "seed": -1}], ValueError, "row 0 .*pair `a`: `seed` is `-1`"),
         ([{"pair_id": "a", "pairs": "x", "seed": True}], TypeError, "seed is True"),
@@ -174,8 +175,8 @@ def test_bad_options(manifest: Path, tmp_path: Path) -> None:
         ({"scale": 0}, ValueError, "`scale` is `0.0`"),
         ({"scale": "large"}, ValueError, "`scale` is `large`"),
         ({"method": "magic"}, ValueError, "`method` is `magic`: expected one of default, paper"),
-        ({"threads": 0}, ValueError, "threads must be from 1"),
-        ({"chunk": 0}, ValueError, "chunk must be from 1"),
+        ({"threads": 0}, ValueError, "threads must be at least 1"),
+        ({"chunk": 0}, ValueError, "chunk must be at least 1"),
         ({"cache": 1.5}, TypeError, "cache must be a whole number"),
         ({"progress": 3}, TypeError, "progress must be a function"),
     ]:
@@ -231,7 +232,9 @@ def test_ended_and_resumed(slow: tuple[Path, list[bytes]], ending: signal.Signal
     manifest, expected = slow
     out = tmp_path / "out"
     code = f"""
-import pcr99
+import signal, pcr99
+# Ignored where the tests run in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     pcr99.batch({str(manifest)!r}, {str(out)!r}, threads=1, chunk=3)
 except KeyboardInterrupt:
@@ -253,13 +256,26 @@ except KeyboardInterrupt:
     assert finished(out) == 60 and all(part.stat().st_mtime_ns == before for part, before in parts.items())
 
 
+def test_columns_of_ones_own(place: Path, tmp_path: Path) -> None:
+    row = {"pair_id": "a", "pairs": place / "0.csv"}
+    plain = pcr99.batch([row], tmp_path / "plain")
+    tables = [[{**row, "_truth": np.eye(4), "_checked": True}], {**{name: [value] for name, value in row.items()}, "_note": [None]}]
+    for k, table in enumerate(tables):
+        assert written(pcr99.batch(table, tmp_path / str(k)).output) == written(plain.output)
+
+
 def test_failed_pairs_again(place: Path, tmp_path: Path) -> None:
     rows = [{"pair_id": "now", "pairs": place / "0.csv"}, {"pair_id": "later", "pairs": tmp_path / "later.csv"}]
     assert pcr99.batch(rows, tmp_path / "out").failed == 1
     (tmp_path / "later.csv").write_bytes((place / "1.csv").read_bytes())
-    assert pcr99.batch(rows, tmp_path / "out", resume=True).failed == 1
+    with pytest.warns(UserWarning, match="one finished pair, `later`, have changed .* retry_changed=True runs these again") as caught:
+        assert pcr99.batch(rows, tmp_path / "out", resume=True).failed == 1
+    assert caught[0].filename == __file__
     again = pcr99.batch(rows, tmp_path / "out", resume=True, retry_failed=True)
     assert again and again.finished_before == 1
+    (tmp_path / "later.csv").write_bytes((place / "noise.csv").read_bytes())
+    again = pcr99.batch(rows, tmp_path / "out", resume=True, retry_changed=True)
+    assert again.not_reliable == 1 and again.finished_before == 1
 
 
 def test_lines_of_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

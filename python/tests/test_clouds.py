@@ -72,6 +72,10 @@ def test_open3d_conventions(clouds) -> None:
     pairs = Open3dCloud.Vector(np.stack([np.arange(len(source))] * 2, axis=1).astype(np.int32))
     r = pcr99.solve(Open3dCloud(source), Open3dCloud(source @ TURN.T), indices=pairs)
     assert r and np.abs(r.rotation - TURN).max() < 1e-9
+    assert np.array_equal(r.apply(Open3dCloud(source)), r.apply(source))
+    # Tensors, and what a table with missing values makes of numbers.
+    for form in (Open3dTensorCloud.Tensor, lambda rows: rows.astype(object)):
+        assert pcr99.solve(form(source), form(source @ TURN.T), indices=pairs) == r
     up = np.tile([0.0, 0.0, 1.0], (len(target), 1))
     assert pcr99.register(Open3dCloud(source, up), Open3dCloud(target, up))
 
@@ -132,6 +136,20 @@ def test_stages(clouds) -> None:
     held = pcr99.verify(source, target, coarse.transform, voxel=voxel)
     assert held.overlap_source > 0.9 and held.normal_agreement > 0.8 and held.residual_voxels < 0.5
     assert pcr99.verify(source, target, np.eye(4)).overlap_source < 0.5
+
+
+def test_features_of_open3d() -> None:
+    class Feature:
+        """Stands for ``open3d.pipelines.registration.Feature``."""
+
+        def __init__(self, rows: np.ndarray) -> None:
+            self.data = rows.T
+
+        def dimension(self) -> int:
+            return len(self.data)
+
+    rows = np.random.default_rng(0).random((40, 33)) * 100
+    assert np.array_equal(pcr99.match_features(Feature(rows), Feature(rows[::-1])), pcr99.match_features(rows, rows[::-1]))
 
 
 def test_stages_do_not_depend_on_threads_or_offset(clouds) -> None:

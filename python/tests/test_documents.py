@@ -65,6 +65,22 @@ def test_readme(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert names["r"]
 
 
+def test_batch_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    document = PYTHON.parent / "docs" / "batch.md"
+    monkeypatch.chdir(tmp_path)
+    problem = pcr99.simulate(outliers=0.9, scale=2.0)
+    pcr99.write_matches("matches.csv", problem.source, problem.target)
+    Path("pairs.csv").write_text("pair_id,pairs\nfirst,matches.csv\nsecond,nowhere.csv\n", encoding="utf-8")
+    names = {"pcr99": pcr99, "__name__": "document"}
+    snippets = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.S)
+    assert snippets
+    for snippet in snippets:
+        exec(compile(snippet, str(document), "exec"), names)
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith("1 1 ") and shown[1:][0] == "first registered None"
+    assert shown[2].startswith("second failed cannot read")
+
+
 def test_typed_package_is_complete() -> None:
     package = Path(pcr99.__file__).parent
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()

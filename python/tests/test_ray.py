@@ -55,7 +55,7 @@ def test_bad_input_starts_nothing(manifest: Path, place: Path, tmp_path: Path) -
     out = tmp_path / "out"
     with pytest.raises(pcr99.InvalidInput, match="`pair_id`"):
         pcr99.ray.batch([{"pairs": "x"}], out)
-    with pytest.raises(pcr99.InvalidInput, match="chunk must be from 1"):
+    with pytest.raises(pcr99.InvalidInput, match="chunk must be at least 1"):
         pcr99.ray.batch(manifest, out, chunk=0)
     with pytest.raises(TypeError, match="address must be a text"):
         pcr99.ray.batch(manifest, out, address=3)  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def test_directories_that_are_not_shared(cluster: Any, tmp_path: Path, monkeypat
     assert "install the same version" in str(other.error)
     # Such an error ends the batch, and comes from the worker with the machine's name.
     pairs = _core.Manifest.from_rows(["pair_id", "pairs"], [["a", "x"]], None, [])
-    work = _core.Batch(str(tmp_path / "out"), pairs, False, False)
+    work = _core.Batch(str(tmp_path / "out"), pairs, False, False, False)
     run = pcr99.ray._Run(cluster, work, str(tmp_path / "elsewhere"), None, None, pcr99.ray.Teller(False), 1, 0)
     with pytest.raises(pcr99.FileError, match=r"^on .*: there is no batch in .*elsewhere"):
         run.all(1)

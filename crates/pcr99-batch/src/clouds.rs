@@ -2,13 +2,16 @@
 
 use std::{
     collections::HashMap,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use pcr99_cloud::{PreparedCloud, RawCloud, read_cloud};
 
-/// Prepared clouds by path, of bounded size: the one that was not used for longest goes first. May be shared between threads.
+use crate::stamp::StampedFile;
+
+/// Prepared clouds by file, of bounded size: the one that was not used for longest goes first. May be shared between threads. A file that has
+/// changed is read again.
 ///
 /// What is in work is held besides: two clouds for each thread.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ type Prepared = Result<Arc<PreparedCloud>, String>;
 
 #[derive(Debug, Default)]
 struct State {
-    entries: HashMap<PathBuf, Entry>,
+    entries: HashMap<StampedFile, Entry>,
     bytes: u64,
     /// Counts requests.
     clock: u64,
@@ -47,30 +50,30 @@ impl Clouds {
         Self { limit, state: Mutex::default() }
     }
 
-    /// The cloud in the file at `path`, or why it cannot be used.
-    pub(crate) fn get(&self, path: &Path) -> Prepared {
+    /// The cloud in a file, or why it cannot be used.
+    pub(crate) fn get(&self, file: &StampedFile) -> Prepared {
         let slot = {
             let mut state = self.lock();
             state.clock += 1;
             let used = state.clock;
-            let entry = state.entries.entry(path.to_path_buf()).or_default();
+            let entry = state.entries.entry(file.clone()).or_default();
             entry.used = used;
             Arc::clone(&entry.slot)
         };
         // Not under the lock: other clouds can be had meanwhile.
         let cloud = slot.get_or_init(|| {
             self.lock().read += 1;
-            prepare(path)
+            prepare(&file.path)
         });
         cloud.clone()
     }
 
-    /// Measures the clouds of a pair that is done, and lets go of others where there is too much.
-    pub(crate) fn settle(&self, paths: &[&Path]) {
+    /// Measures the clouds among the files of a pair that is done, and lets go of others where there is too much.
+    pub(crate) fn settle(&self, files: &[StampedFile]) {
         let mut guard = self.lock();
         let state = &mut *guard;
-        for path in paths {
-            if let Some(entry) = state.entries.get_mut(*path)
+        for file in files {
+            if let Some(entry) = state.entries.get_mut(file)
                 && let Some(cloud) = entry.slot.get()
             {
                 let bytes = ENTRY_BYTES + cloud.as_ref().map_or(0, |cloud| cloud.bytes() as u64);
@@ -82,7 +85,7 @@ impl Clouds {
         while state.bytes > self.limit {
             // Those without a size are in the making.
             let measured = state.entries.iter().filter(|(_, entry)| entry.bytes > 0);
-            let Some(oldest) = measured.min_by_key(|(_, entry)| entry.used).map(|(path, _)| path.clone())
+            let Some(oldest) = measured.min_by_key(|(_, entry)| entry.used).map(|(file, _)| file.clone())
             else {
                 break;
             };

@@ -1,7 +1,8 @@
 //! The directory of a batch: who may write there, what is finished, and the table at the end.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
+    fmt,
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -17,6 +18,8 @@ use crate::{
     parts::{Location, PART_SCHEMA, Parts, Reader, names, write_part},
     record::Record,
     row::Row,
+    settings::Kind,
+    stamp::{Stamp, short},
     summary::Summary,
     table,
     whole_file::{WholeFile, is_unfinished},
@@ -115,7 +118,44 @@ impl Directory {
     /// # Errors
     /// When files cannot be written.
     pub fn forget_failed(&mut self) -> Result<usize, Error> {
-        self.parts.forget_failed(&self.path)
+        let all = self.parts.records();
+        let failed = all.into_iter().filter(|(location, _)| location.failed);
+        self.forget(failed.map(|(_, fingerprint)| fingerprint).collect())
+    }
+
+    /// The finished pairs whose files are no longer what they were when the pairs were run. Looks at every file.
+    pub fn changed<'a>(&self, manifest: &'a Manifest) -> Changed<'a> {
+        if self.finished() == 0 {
+            return Changed { rows: Vec::new() };
+        }
+        // Clouds are in many pairs.
+        let mut clouds: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
+        let mut now = |row: &Row, path: PathBuf| match row.input.kind() {
+            Kind::Matches => Stamp::of(&path),
+            Kind::Clouds => *clouds.entry(path).or_insert_with_key(|path| Stamp::of(path)),
+        };
+        let has_changed = |row: &&Row| {
+            let then = self.parts.get(row.fingerprint(&self.base)).and_then(|location| location.files);
+            then.is_some_and(|then| {
+                let stamps: Vec<_> = row.paths(&self.base).map(|path| now(row, path)).collect();
+                short(&stamps) != Some(then)
+            })
+        };
+        Changed { rows: manifest.rows().iter().filter(has_changed).collect() }
+    }
+
+    /// Forgets those, so that they are run again; how many there were.
+    ///
+    /// # Errors
+    /// When files cannot be written.
+    pub fn forget_changed(&mut self, manifest: &Manifest) -> Result<usize, Error> {
+        let changed = self.changed(manifest);
+        self.forget(changed.rows.iter().map(|row| row.fingerprint(&self.base)).collect())
+    }
+
+    fn forget(&mut self, gone: HashSet<Fingerprint>) -> Result<usize, Error> {
+        self.parts.forget(&self.path, &gone)?;
+        Ok(gone.len())
     }
 
     /// Keeps the results of some pairs; see [`write_part`].
@@ -214,6 +254,26 @@ impl Directory {
             },
         };
         Err(Error::Changed { directory: self.path.clone(), change })
+    }
+}
+
+/// Finished pairs whose files have changed since. As text it is a sentence, without an end.
+#[derive(Debug, Clone)]
+pub struct Changed<'a> {
+    /// The pairs, in the order of the manifest.
+    pub rows: Vec<&'a Row>,
+}
+
+impl fmt::Display for Changed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.rows.first().map_or(String::new(), |row| shortened(&row.pair_id));
+        match self.rows.len() {
+            1 => write!(f, "the files of one finished pair, `{first}`, have changed since it was run"),
+            count => write!(
+                f,
+                "the files of {count} finished pairs have changed since they were run, first those of `{first}`"
+            ),
+        }
     }
 }
 

@@ -21,6 +21,17 @@ impl Fingerprint {
         self.bytes(&(text.len() as u64).to_le_bytes()).bytes(text.as_bytes())
     }
 
+    /// With a number.
+    #[must_use]
+    pub(crate) fn with_number(self, number: u64) -> Self {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    /// Half of it.
+    pub(crate) fn low(self) -> u64 {
+        self.0 as u64
+    }
+
     /// With another fingerprint.
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {

@@ -34,10 +34,13 @@
 //!
 //! * `results.csv` and `results.jsonl` are the same to the byte for the same manifest, on any number of threads, in any order of work, in one go or
 //!   killed and resumed as often as you like; times are in a file of their own. (A time limit that is reached makes exceptions.)
-//! * A pair that is finished, that is in a part file, is never lost and never run again.
+//! * A pair that is finished, that is in a part file, is never lost, and never run again unless one asks for it
+//!   ([`Directory::forget_failed`], [`Directory::forget_changed`]).
 //! * What is wrong with a pair, a panic included, is in its row and stops nothing.
 
 mod clouds;
+
+mod columns;
 
 mod csv;
 
@@ -63,6 +66,8 @@ mod run;
 
 mod settings;
 
+mod stamp;
+
 mod summary;
 
 mod table;
@@ -73,7 +78,7 @@ mod worker;
 
 pub use clouds::Clouds;
 pub use csv::CsvError;
-pub use directory::{Directory, RESULTS_CSV, RESULTS_JSONL, SUMMARY_JSON, TIMES_CSV};
+pub use directory::{Changed, Directory, RESULTS_CSV, RESULTS_JSONL, SUMMARY_JSON, TIMES_CSV};
 pub use error::Error;
 pub use fingerprint::Fingerprint;
 pub use manifest::{At, Manifest, ManifestError};
@@ -84,5 +89,6 @@ pub use remote::Receipt;
 pub use row::{Input, Row};
 pub use run::{Ended, Matched, Progress, RunOptions, run, run_and_see};
 pub use settings::{Kind, SettingError, Settings};
+pub use stamp::Stamp;
 pub use summary::Summary;
 pub use worker::{Interrupted, Worker};

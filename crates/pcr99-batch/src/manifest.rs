@@ -10,6 +10,7 @@ use std::{
 };
 
 use crate::{
+    columns::Columns,
     csv::{Cells, CsvError, Fault, Records},
     error::Error,
     fingerprint::Fingerprint,
@@ -17,10 +18,14 @@ use crate::{
     settings::{Kind, SettingError, Settings},
 };
 
-/// Columns that name the pair and its files.
-const NAMING: [&str; 4] = ["pair_id", "source", "target", "pairs"];
 /// Combinations of options that are remembered while reading, so that rows can share them.
 const SHARED_SETTINGS: usize = 4096;
+
+/// Files that are given for CSV, by their first bytes.
+const OTHER_KINDS: [(&[u8], &str); 2] = [
+    (b"PAR1", "a Parquet file: the Python package takes it, pcr99.batch; for the program write it as CSV"),
+    (b"PK\x03\x04", "a spreadsheet or an archive: save it as CSV in UTF-8"),
+];
 
 /// Where in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +59,12 @@ pub enum ManifestError {
     /// It is not a table of text.
     #[error(transparent)]
     Csv(#[from] CsvError),
+    /// It is a file of another kind.
+    #[error("this is {kind}")]
+    OtherKind {
+        /// What it is, and what to do.
+        kind: &'static str,
+    },
     /// There is no pair in it.
     #[error(
         "there are no pairs in it; it needs a header with `pair_id`, and `source` and `target`, or `pairs`, and a row for each pair"
@@ -73,13 +84,24 @@ pub enum ManifestError {
         found: String,
     },
     /// A column that means nothing.
-    #[error("there is no such column as `{name}`; columns are {known}")]
+    #[error("there is no such column as `{name}`; columns are {known}, and your own are called `_…`")]
     UnknownColumn {
         /// Its name.
         name: String,
         /// What there can be.
         known: String,
     },
+    /// A column that is nearly one of ours.
+    #[error("there is no such column as `{name}`; it is called `{meant}`")]
+    MisspeltColumn {
+        /// Its name.
+        name: String,
+        /// What it should be.
+        meant: &'static str,
+    },
+    /// A column without a name, as pandas writes it for the index.
+    #[error("a column has no name; name it, or leave it out (pandas: to_csv(…, index=False))")]
+    NamelessColumn,
     /// The same name twice.
     #[error("there are two columns `{name}`; remove one")]
     ColumnTwice {
@@ -170,7 +192,7 @@ impl Manifest {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(
-        reader: impl BufRead,
+        mut reader: impl BufRead,
         label: &str,
         base: PathBuf,
         defaults: &Settings,
@@ -181,6 +203,10 @@ impl Manifest {
             CsvError::Io(cause) => told(At::Whole, ManifestError::Io(cause)),
             cause => told(At::Line(line), cause.into()),
         };
+        let start = reader.fill_buf().map_err(|cause| told(At::Whole, ManifestError::Io(cause)))?;
+        if let Some((_, kind)) = OTHER_KINDS.into_iter().find(|(magic, _)| start.starts_with(magic)) {
+            return Err(told(At::Whole, ManifestError::OtherKind { kind }));
+        }
         let Some((Cells { line, cells: header }, mut records)) = Records::new(reader).map_err(csv)? else {
             return Err(told(At::Whole, ManifestError::Empty));
         };
@@ -226,48 +252,6 @@ impl Manifest {
     }
 }
 
-/// Which column is what.
-struct Columns {
-    /// Of `NAMING`.
-    naming: [Option<usize>; NAMING.len()],
-    options: Vec<(&'static str, usize)>,
-    count: usize,
-}
-
-impl Columns {
-    fn of(header: &[String]) -> Result<Self, ManifestError> {
-        let mut columns = Self { naming: [None; NAMING.len()], options: Vec::new(), count: header.len() };
-        let mut seen = HashSet::new();
-        for (place, name) in header.iter().enumerate() {
-            if !seen.insert(name.as_str()) {
-                return Err(ManifestError::ColumnTwice { name: name.clone() });
-            }
-            if let Some(which) = NAMING.iter().position(|known| known == name) {
-                columns.naming[which] = Some(place);
-            } else if let Some(option) = Settings::NAMES.into_iter().find(|known| known == name) {
-                columns.options.push((option, place));
-            } else {
-                let known = NAMING.into_iter().chain(Settings::NAMES).collect::<Vec<_>>().join(", ");
-                return Err(ManifestError::UnknownColumn { name: shortened(name), known });
-            }
-        }
-        let missing = match columns.naming {
-            [None, ..] => Some("pair_id"),
-            [_, None, None, None] => Some("pairs"),
-            [_, Some(_), None, _] => Some("target"),
-            [_, None, Some(_), _] => Some("source"),
-            _ => None,
-        };
-        match missing {
-            None => Ok(columns),
-            Some(missing) => {
-                let found = shortened(&header.join(", "));
-                Err(ManifestError::NoColumn { missing, found })
-            }
-        }
-    }
-}
-
 /// Rows as they come in.
 struct Reading<'a> {
     columns: Columns,
@@ -295,6 +279,10 @@ impl<'a> Reading<'a> {
     }
 
     fn add(&mut self, at: At, cells: &[String]) -> Result<(), ManifestError> {
+        if cells.iter().all(String::is_empty) {
+            // As spreadsheets leave them.
+            return Ok(());
+        }
         if cells.len() != self.columns.count {
             return Err(ManifestError::Cells { found: cells.len(), expected: self.columns.count });
         }

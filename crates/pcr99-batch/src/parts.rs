@@ -17,6 +17,7 @@ use crate::{
     error::Error,
     fingerprint::Fingerprint,
     record::Record,
+    stamp::{Stamp, short},
     whole_file::{WholeFile, is_unfinished},
 };
 
@@ -43,6 +44,8 @@ struct Header {
 #[derive(Deserialize)]
 struct Head {
     fingerprint: Fingerprint,
+    #[serde(default)]
+    files: Vec<Option<Stamp>>,
     result: HeadResult,
 }
 
@@ -58,6 +61,8 @@ pub(crate) struct Location {
     offset: u64,
     length: u64,
     pub(crate) failed: bool,
+    /// What its files were, in short.
+    pub(crate) files: Option<u64>,
 }
 
 /// The part files of a directory, and what is in them.
@@ -159,7 +164,8 @@ impl Parts {
             let head: Head = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
             (rows, hash) = (rows + 1, hash.and(head.fingerprint));
             let failed = head.result.status == "failed";
-            found.push((head.fingerprint, Location { part, offset, length, failed }));
+            let files = short(&head.files);
+            found.push((head.fingerprint, Location { part, offset, length, failed, files }));
             offset += length;
         }
         if rows != header.rows || hash != name {
@@ -201,15 +207,23 @@ impl Parts {
         Ok(header.base)
     }
 
-    /// Forgets the pairs that failed, on the disk too; how many there were.
-    pub(crate) fn forget_failed(&mut self, directory: &Path) -> Result<usize, Error> {
-        let failed = self.records.values().filter(|location| location.failed).count();
+    /// Forgets these pairs, on the disk too.
+    pub(crate) fn forget(&mut self, directory: &Path, gone: &HashSet<Fingerprint>) -> Result<(), Error> {
+        // Some may be in several files.
+        while self.records.keys().any(|fingerprint| gone.contains(fingerprint)) {
+            self.rewrite_without(directory, gone)?;
+            *self = Self::read(directory)?;
+        }
+        Ok(())
+    }
+
+    fn rewrite_without(&self, directory: &Path, gone: &HashSet<Fingerprint>) -> Result<(), Error> {
         let mut reader = Reader::new(self);
         let all = self.records();
         let mut rewritten: Vec<(PathBuf, String, Vec<Record>)> = Vec::new();
         for group in all.chunk_by(|(a, _), (b, _)| a.part == b.part) {
-            if group.iter().any(|(location, _)| location.failed) {
-                let kept = group.iter().filter(|(location, _)| !location.failed);
+            if group.iter().any(|(_, fingerprint)| gone.contains(fingerprint)) {
+                let kept = group.iter().filter(|(_, fingerprint)| !gone.contains(fingerprint));
                 let kept = kept.map(|(location, _)| reader.record(*location)).collect::<Result<_, _>>()?;
                 let first = group[0].0;
                 rewritten.push((self.files[first.part as usize].clone(), self.base_of(first)?, kept));
@@ -221,8 +235,7 @@ impl Parts {
             }
             fs::remove_file(&old).map_err(Error::io("remove", old))?;
         }
-        *self = Self::read(directory)?;
-        Ok(failed)
+        Ok(())
     }
 }
 

@@ -6,7 +6,11 @@ use pcr99_cloud::document::{PROGRAM, SCHEMA};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{fingerprint::Fingerprint, row::Row};
+use crate::{
+    fingerprint::Fingerprint,
+    row::Row,
+    stamp::{Stamp, StampedFile},
+};
 
 /// What became of a pair, as it is kept in part files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +19,9 @@ pub struct Record {
     pub fingerprint: Fingerprint,
     /// The pair.
     pub row: Row,
+    /// What its files were when it was run; `None` for one that was not there.
+    #[serde(default)]
+    pub files: Vec<Option<Stamp>>,
     /// Wall-clock seconds: `total`, and the stages of the search.
     pub seconds: Map<String, Value>,
     /// The line of `results.jsonl`: the same for the same row wherever and whenever it is run.
@@ -34,8 +41,14 @@ pub(crate) struct Solved {
 }
 
 impl Record {
-    /// Of a pair that took so many seconds, with reading.
-    pub(crate) fn new(row: &Row, base: &Path, solved: Result<Solved, String>, total: f64) -> Self {
+    /// Of a pair with these files that took so many seconds, with reading.
+    pub(crate) fn new(
+        row: &Row,
+        base: &Path,
+        files: &[StampedFile],
+        solved: Result<Solved, String>,
+        total: f64,
+    ) -> Self {
         let mut result = Map::new();
         let mut put = |name: &str, value: Value| {
             result.insert(name.to_owned(), value);
@@ -75,12 +88,20 @@ impl Record {
                 put("error", Value::from(error));
             }
         }
-        Self { fingerprint: row.fingerprint(base), row: row.clone(), seconds, result, matches: searched }
+        let files = files.iter().map(|file| file.stamp).collect();
+        Self {
+            fingerprint: row.fingerprint(base),
+            row: row.clone(),
+            files,
+            seconds,
+            result,
+            matches: searched,
+        }
     }
 
     /// Of a pair that could not be run, for instance because whoever ran it was killed each time.
     pub fn failed(row: &Row, base: &Path, error: &str) -> Self {
-        Self::new(row, base, Err(error.to_owned()), 0.0)
+        Self::new(row, base, &row.files(base), Err(error.to_owned()), 0.0)
     }
 
     /// About how many values it holds: inliers are by far the most of them.

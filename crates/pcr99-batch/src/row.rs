@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::Serialize
 use crate::{
     fingerprint::Fingerprint,
     settings::{Kind, Settings},
+    stamp::StampedFile,
 };
 
 /// The files of a pair, as the manifest names them: relative paths are relative to the manifest.
@@ -73,6 +74,17 @@ impl Row {
             hash = hash.with(name).with(&value);
         }
         hash
+    }
+
+    /// Its files: those of the input, and the pose to start from.
+    pub(crate) fn paths(&self, base: &Path) -> impl Iterator<Item = PathBuf> {
+        let inputs = self.input.cells().into_iter().map(|(_, path)| path);
+        inputs.chain(self.settings.initial.as_deref()).map(|path| resolved(base, path))
+    }
+
+    /// The same as they are now.
+    pub(crate) fn files(&self, base: &Path) -> Vec<StampedFile> {
+        self.paths(base).map(StampedFile::now).collect()
     }
 
     /// All cells that are not empty.

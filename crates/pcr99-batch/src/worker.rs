@@ -3,7 +3,7 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,8 +20,9 @@ use crate::{
     clouds::Clouds,
     order::Chunk,
     record::{Record, Solved},
-    row::{Input, Row, resolved},
-    settings::Settings,
+    row::Row,
+    settings::{Kind, Settings},
+    stamp::StampedFile,
 };
 
 /// Stack of a thread: that of a main thread.
@@ -73,8 +74,9 @@ impl Worker {
             }
             now
         };
+        let files = row.files(base);
         let (clouds, solvers) = (&*self.clouds, &mut self.solvers);
-        let mut work = || solve(row, base, clouds, solvers, &stop);
+        let mut work = || solve(row, &files, clouds, solvers, &stop);
         let solved = guarded(|| match &self.pool {
             Some(pool) => pool.install(work),
             None => work(),
@@ -84,11 +86,8 @@ impl Worker {
             self.solvers = AllSolvers::default();
             Err(format!("internal error, please report it: {message}"))
         });
-        if let Input::Clouds { source, target } = &row.input {
-            let paths = [resolved(base, source), resolved(base, target)];
-            self.clouds.settle(&paths.each_ref().map(PathBuf::as_path));
-        }
-        (!ended.into_inner()).then(|| Record::new(row, base, solved, start.elapsed().as_secs_f64()))
+        self.clouds.settle(&files);
+        (!ended.into_inner()).then(|| Record::new(row, base, &files, solved, start.elapsed().as_secs_f64()))
     }
 }
 
@@ -102,21 +101,18 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 fn solve(
     row: &Row,
-    base: &Path,
+    files: &[StampedFile],
     clouds: &Clouds,
     solvers: &mut AllSolvers,
     interrupted: Interrupted<'_>,
 ) -> Result<Solved, String> {
     let settings = &*row.settings;
-    match &row.input {
-        Input::Matches { pairs } => solve_matches(&resolved(base, pairs), settings, solvers, interrupted),
-        Input::Clouds { source, target } => {
-            let source = clouds.get(&resolved(base, source))?;
-            let target = clouds.get(&resolved(base, target))?;
+    match (row.input.kind(), files) {
+        (Kind::Clouds, [source, target, others @ ..]) => {
+            let (source, target) = (clouds.get(source)?, clouds.get(target)?);
             let mut params = settings.register_params().map_err(text)?;
-            if let Some(path) = &settings.initial {
-                let path = resolved(base, path);
-                let initial = read_transform(&path).map_err(text)?;
+            if let [StampedFile { path, .. }] = others {
+                let initial = read_transform(path).map_err(text)?;
                 if let Scale::Known(scale) = settings.scale()
                     && (initial.scale() / scale.get() - 1.0).abs() >= 1e-3
                 {
@@ -134,6 +130,8 @@ fn solve(
             let (document, doubt) = (document::of_clouds(&found), document::doubt_of_clouds(&found));
             Ok(Solved { document, doubt, matches })
         }
+        (_, [matches, ..]) => solve_matches(&matches.path, settings, solvers, interrupted),
+        (_, []) => Err("there is no file to read".to_owned()),
     }
 }
 

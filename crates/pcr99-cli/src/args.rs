@@ -407,6 +407,9 @@ pub struct Batch {
     /// With --resume: run the pairs that failed again.
     #[arg(long, requires = "resume")]
     pub retry_failed: bool,
+    /// With --resume: run the finished pairs again whose files have changed since (size, or time of the last change).
+    #[arg(long, requires = "resume")]
+    pub retry_changed: bool,
     /// Threads to use [default: all cores]; no result depends on it.
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
     pub threads: Option<usize>,

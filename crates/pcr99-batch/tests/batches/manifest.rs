@@ -25,11 +25,16 @@ fn mistakes_are_named_with_their_line_before_any_work() {
     for (text, message) in [
         ("", "`pairs.csv`: there are no pairs in it; it needs a header"),
         ("pair_id,pairs\n", "`pairs.csv`: there are no pairs in it"),
+        ("PAR1\u{15}\u{4}", "`pairs.csv`: this is a Parquet file: the Python package takes it"),
+        ("PK\u{3}\u{4}", "`pairs.csv`: this is a spreadsheet or an archive: save it as CSV"),
         (
             "id,pairs\na,b\n",
             "`pairs.csv`, line 1: there is no such column as `id`; columns are pair_id, source, target, pairs, scale",
         ),
         ("pair_id,pairs,treshold\na,b,1\n", "line 1: there is no such column as `treshold`"),
+        (",pair_id,pairs\n0,a,b\n", "line 1: a column has no name"),
+        ("Pair ID,pairs\na,b\n", "line 1: there is no such column as `Pair ID`; it is called `pair_id`"),
+        ("pair_id,pairs,time-limit\na,b,1\n", "it is called `time_limit`"),
         ("pairs\na\n", "line 1: there is no column `pair_id` in the header (pairs)"),
         ("pair_id\na\n", "line 1: there is no column `pairs`"),
         ("pair_id,source\na,b\n", "line 1: there is no column `target`"),
@@ -63,6 +68,15 @@ fn mistakes_are_named_with_their_line_before_any_work() {
         parse("pair_id,pairs\na,b\n", &defaults(&[("voxel", "1")])).expect_err("useless").to_string();
     assert_eq!(useless, "`pairs.csv`: `voxel` means nothing for any pair: it is an option for two clouds");
     assert!(Manifest::read("/nowhere/pairs.csv".as_ref(), &Settings::default()).is_err());
+}
+
+#[test]
+fn columns_of_ones_own_and_rows_of_nothing_are_left_out() {
+    let plain = parse("pair_id,pairs\na,b\nc,d\n", &Settings::default()).expect("a manifest");
+    let text = "_overlap,pair_id,_note,pairs\n,,,\n0.5,a,x,b\n\n,c,\"y,\n z\",d\n,,,\n";
+    assert_eq!(parse(text, &Settings::default()).expect("a manifest"), plain);
+    assert!(refused("_pair_id,pairs\na,b\n").contains("there is no column `pair_id`"));
+    assert!(refused("_a,pair_id,_a,pairs\n1,a,2,b\n").contains("there are two columns `_a`"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::{
 
 use pcr99_batch::{Directory, Ended, Manifest, RunOptions, Settings, run};
 
-use crate::place::{Place, matches_manifest};
+use crate::place::{Place, clouds_manifest, matches_manifest};
 
 /// Runs until so many more pairs are made or so; how it ended, and how many are finished.
 fn go_on(place: &Place, manifest: &Manifest, name: &str, most: usize) -> (Ended, usize) {
@@ -114,6 +114,40 @@ fn failed_pairs_can_be_run_again() {
     assert_eq!(place.results("out"), place.results("anew"));
     let mut directory = Directory::resume(&place.path("out"), &manifest).expect("a directory");
     assert_eq!(directory.forget_failed().expect("parts"), 0);
+}
+
+#[test]
+fn files_that_have_changed_are_noticed() {
+    let place = Place::new().with_matches(3, 0.5).with_clouds(3);
+    let mut text =
+        clouds_manifest(3).replace("target\n", "target,pairs,initial\n").replace(".xyz\n", ".xyz,,\n");
+    text =
+        text.replace("1-0,c1.xyz,c0.xyz,,", "1-0,c1.xyz,c0.xyz,,pose.txt") + "m,,,m0.csv,\ngone,,,m9.csv,\n";
+    place.write("pose.txt", "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
+    let manifest = place.manifest(&text);
+    place.run(&manifest, "out", 2, 1 << 30);
+    let changed = || {
+        let directory = Directory::resume(&place.path("out"), &manifest).expect("a directory");
+        let rows = directory.changed(&manifest).rows;
+        rows.iter().map(|row| row.pair_id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(changed(), Vec::<String>::new());
+    place.write("c2.xyz", place.read("c2.xyz") + "0 0 9\n");
+    assert_eq!(changed(), ["2-0", "2-1"]);
+    place.write("pose.txt", "1 0 0 0\n0 1 0 0\n0 0 1 0.5\n0 0 0 1\n");
+    place.write("m9.csv", place.read("m1.csv"));
+    fs::remove_file(place.path("m0.csv")).expect("a file");
+    assert_eq!(changed(), ["2-0", "2-1", "1-0", "m", "gone"]);
+
+    let mut directory = Directory::resume(&place.path("out"), &manifest).expect("a directory");
+    let told = directory.changed(&manifest).to_string();
+    assert_eq!(told, "the files of 5 finished pairs have changed since they were run, first those of `2-0`");
+    assert_eq!((directory.forget_changed(&manifest).expect("parts"), directory.finished()), (5, 0));
+    drop(directory);
+    assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 5));
+    assert_eq!(changed(), Vec::<String>::new());
+    place.run(&manifest, "anew", 1, 0);
+    assert_eq!(place.results("out"), place.results("anew"));
 }
 
 #[test]

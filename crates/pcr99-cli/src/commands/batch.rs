@@ -46,6 +46,19 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
         let failed = directory.forget_failed()?;
         note(&format!("{failed} failed {} run again", if failed == 1 { "pair is" } else { "pairs are" }));
     }
+    if options.retry_changed {
+        let changed = directory.forget_changed(&manifest)?;
+        note(&format!(
+            "{changed} {} whose files have changed {} run again",
+            if changed == 1 { "pair" } else { "pairs" },
+            if changed == 1 { "is" } else { "are" },
+        ));
+    } else if options.resume {
+        let changed = directory.changed(&manifest);
+        if !changed.rows.is_empty() {
+            note(&format!("note: {changed}; results are kept, --retry-changed runs these again"));
+        }
+    }
     let (before, all) = (directory.finished(), manifest.rows().len());
     if before > 0 {
         note(&format!("going on after {before} of {all} pairs"));
@@ -108,7 +121,7 @@ fn as_json(summary: &Summary, before: usize, seconds: f64, output: &Path) -> Str
     }))
 }
 
-fn run_options(options: &Batch) -> RunOptions {
+pub(super) fn run_options(options: &Batch) -> RunOptions {
     let usual = RunOptions::default();
     RunOptions {
         threads: options.threads.and_then(NonZero::new),

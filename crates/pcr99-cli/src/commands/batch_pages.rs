@@ -4,12 +4,16 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ffi::OsString,
     fs,
+    num::NonZero,
     path::{Component, Path, PathBuf},
+    sync::Arc,
+    thread,
 };
 
 use anyhow::{Context, Result, ensure};
 use pcr99_batch::{
-    Directory, Fingerprint, Input, Manifest, RESULTS_CSV, RESULTS_JSONL, Record, Row, SUMMARY_JSON, TIMES_CSV,
+    Clouds, Directory, Fingerprint, Input, Kind, Manifest, RESULTS_CSV, RESULTS_JSONL, Record, Row,
+    RunOptions, SUMMARY_JSON, TIMES_CSV, Worker,
 };
 use pcr99_cloud::{OutputFile, document::PROGRAM, read_matches, read_points};
 use pcr99_report::{BatchOutcome, BatchPage, BatchRow, RegistrationPage, RegistrationView};
@@ -17,6 +21,7 @@ use serde_json::Value;
 
 use crate::{
     args::{Args, Batch},
+    commands::batch::run_options,
     page::{self, PageFile},
     watch::{self, Busy},
 };
@@ -47,6 +52,7 @@ pub(super) struct Begun {
     places: HashMap<Fingerprint, usize>,
     /// Matches of those that come first so far, by whether they are registered, and by their place.
     seen: BTreeMap<(bool, usize), Matches>,
+    options: RunOptions,
 }
 
 impl BatchPages {
@@ -81,7 +87,8 @@ impl BatchPages {
         let most = options.pair_pages;
         let rows = manifest.rows().iter().enumerate().filter(|_| most > 0);
         let places = rows.map(|(place, row)| (row.fingerprint(manifest.base()), place)).collect();
-        Ok(Begun { output: options.output.clone(), page, most, places, seen: BTreeMap::new() })
+        let (output, seen, options) = (options.output.clone(), BTreeMap::new(), run_options(options));
+        Ok(Begun { output, page, most, places, seen, options })
     }
 }
 
@@ -131,6 +138,11 @@ impl Begun {
         Ok(written)
     }
 
+    fn worker(&self) -> Worker {
+        let threads = self.options.threads.or_else(|| thread::available_parallelism().ok());
+        Worker::new(Arc::new(Clouds::new(self.options.cache)), threads.map_or(1, NonZero::get))
+    }
+
     /// Pages of single pairs that are not there yet. Those that are not registered come first, each in the order of the manifest.
     fn write_pairs(
         &self,
@@ -149,6 +161,7 @@ impl Begun {
         };
         let files = self.output.join(PAGES);
         let mut written = 0;
+        let mut worker = None;
         for key in is(false).chain(is(true)).take(self.most) {
             let pair = &manifest.rows()[key.1];
             let path = files.join(file_name(pair, manifest));
@@ -161,7 +174,16 @@ impl Begun {
                 break;
             }
             let Some(record) = directory.record(pair)? else { continue };
-            let view = match view(pair, manifest.base(), record, self.seen.get(&key).map(Vec::as_slice)) {
+            let again;
+            let matches = match (self.seen.get(&key), pair.input.kind()) {
+                (None, Kind::Clouds) => {
+                    let worker = worker.get_or_insert_with(|| self.worker());
+                    again = matches_again(pair, manifest.base(), &record, worker);
+                    again.as_deref()
+                }
+                (seen, _) => seen.map(Vec::as_slice),
+            };
+            let view = match view(pair, manifest.base(), record, matches) {
                 Ok(view) => view,
                 Err(error) => {
                     note(&format!("note: there is no page of pair `{}`: {error:#}", pair.pair_id));
@@ -175,6 +197,13 @@ impl Begun {
         }
         Ok(written)
     }
+}
+
+/// The matches that were searched between two clouds, by the same search once more: no result keeps them. `None` where it does not come to the
+/// same, because of a time limit or because files have changed.
+fn matches_again(pair: &Row, base: &Path, record: &Record, worker: &mut Worker) -> Option<Matches> {
+    let again = worker.run(pair, base, &watch::interrupted)?;
+    again.matches.filter(|_| again.result == record.result)
 }
 
 /// A finished pair, with its files read again.

@@ -51,9 +51,35 @@ const NAMELESS: &str = r#"[...document.querySelectorAll("button, input, select, 
   .filter((it) => !(it.getAttribute("aria-label") || it.textContent.trim() || it.labels?.[0]?.textContent.trim()) && !it.closest(".js-plotly-plot"))
   .map((it) => it.outerHTML)"#;
 
+/// Drawings that are not as large as their frames.
+const MISFITS: &str = r#"[...document.querySelectorAll(".js-plotly-plot")]
+  .filter((it) => Math.abs(it._fullLayout.width - it.clientWidth) > 1 || Math.abs(it._fullLayout.height - it.clientHeight) > 1)
+  .map((it) => [it.className, it._fullLayout.width, it.clientWidth, it._fullLayout.height, it.clientHeight])"#;
+
+/// Drawings that their frames cut off, or fill less than half.
+const CUT: &str = r#"[...document.querySelectorAll(".js-plotly-plot")]
+  .map((it) => [it.className, it.querySelector(".svg-container").getBoundingClientRect(), it.getBoundingClientRect()])
+  .filter(([_, drawn, frame]) => drawn.width > frame.width + 2 || drawn.height > frame.height + 2 || drawn.width < 0.45 * frame.width)"#;
+
+/// What concerns a printed page (A4 with the usual margins): nothing beside the paper, no text upon text, whole drawings.
+#[track_caller]
+pub(crate) fn check_on_paper(browser: &mut Browser) {
+    browser.call("Emulation.setEmulatedMedia", serde_json::json!({ "media": "print" }));
+    let paper = serde_json::json!({ "width": 718, "height": 1047, "deviceScaleFactor": 1, "mobile": false });
+    browser.call("Emulation.setDeviceMetricsOverride", paper);
+    browser.settle();
+    crate::keep_picture(browser, "paper");
+    let widths = browser.value("[document.documentElement.scrollWidth, innerWidth]");
+    assert!(widths[0].as_f64() <= widths[1].as_f64(), "wider than the paper: {widths}");
+    assert_eq!(browser.value(OVERLAPS), serde_json::json!([]), "text upon text");
+    assert_eq!(browser.value(CUT), serde_json::json!([]), "drawings that do not fit");
+    browser.call("Emulation.setEmulatedMedia", serde_json::json!({ "media": "" }));
+}
+
 /// All of it, as the page is now.
 #[track_caller]
 pub(crate) fn check(browser: &mut Browser) {
+    browser.wait_for(&format!("{MISFITS}.length === 0"));
     let widths = browser.value("[document.documentElement.scrollWidth, innerWidth]");
     assert!(widths[0].as_f64() <= widths[1].as_f64(), "wider than the screen: {widths}");
     let overlaps = browser.value(OVERLAPS);

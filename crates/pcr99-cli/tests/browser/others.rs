@@ -1,8 +1,6 @@
 //! The pages of benchmarks and batches, and of registrations that did not succeed.
 
-use pcr99::Status;
-use pcr99_report::{BatchOutcome, BatchPage, BatchRow};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     Place,
@@ -26,6 +24,10 @@ fn a_benchmark() {
         keep_picture(&mut browser, &format!("bench-{name}"));
         layout::check(&mut browser);
     }
+    browser.look([1280, 800], "dark");
+    layout::check(&mut browser);
+    layout::check_on_paper(&mut browser);
+    browser.look([1280, 800], "light");
     // A switch hides one method in all panels of its figure, and the buttons all of them.
     let hidden = "document.querySelector('.drawing').data.filter((trace) => trace.visible === false).map((trace) => trace.name)";
     assert_eq!(browser.value(hidden), json!([]));
@@ -54,42 +56,31 @@ fn a_benchmark() {
 
 #[test]
 fn a_batch() {
+    const MARKUP: &str = "<img src=x onerror=alert(1)>";
     let Some(program) = installed() else { return };
     let place = Place::new();
-    let row = |id: &str, status: Option<Status>, reason: &str, inliers: usize, seconds: f64| BatchRow {
-        id: id.to_owned(),
-        outcome: match status {
-            Some(status) => BatchOutcome::Ran { status, reason: reason.to_owned() },
-            None => BatchOutcome::Failed(reason.to_owned()),
-        },
-        inliers: status.map(|_| inliers),
-        log10_nfa: status.map(|_| -0.3 * inliers as f64),
-        overlap: status.map(|_| 0.5),
-        seconds: Some(seconds),
-        link: status.map(|_| format!("{id}.html")),
-    };
-    let mut rows: Vec<BatchRow> = (0..30)
-        .map(|k| {
-            row(
-                &format!("room-{k}"),
-                Some(Status::Registered),
-                "matches, overlap and normals agree",
-                100 + k,
-                0.1 + k as f64,
-            )
-        })
-        .collect();
-    rows.push(row(
-        "<img src=x onerror=alert(1)>",
-        Some(Status::NotReliable),
-        "only 3 % of the smaller cloud overlaps",
-        9,
-        0.05,
-    ));
-    rows.push(row("broken", None, "cannot read `<b>`: no such file", 0, 0.001));
-    let page = BatchPage::new("pcr99 0", rows).with_command("pcr99 batch pairs.csv");
-    page.write(&place.path("batch.html")).expect("a page");
-    std::fs::write(place.path("room-7.html"), "<title>seven</title>").expect("a page");
+    let mut manifest = "pair_id,pairs,source,target\n".to_owned();
+    for seed in 0..12 {
+        place.run(&format!(
+            "simulate --shape knot --points {} --outliers 0.5 --seed {seed} --output m{seed}.csv",
+            60 + seed % 5
+        ));
+        manifest += &format!("room-{seed},m{seed}.csv,,\n");
+    }
+    place.run("simulate --shape knot --points 60 --outliers 1 --output noise.csv");
+    manifest += &format!("{MARKUP},noise.csv,,\nbroken,<b>.csv,,\nscans,,a.xyz,b.xyz\n");
+    for (name, [x, y, z]) in [("a.xyz", [0.0, 0.0, 0.0]), ("b.xyz", [1.0, 2.0, 3.0])] {
+        let points = (0..1600_u32).map(|k| {
+            let (u, v) = (f64::from(k % 40) * 0.15, f64::from(k / 40) * 0.15);
+            let w = (1.3 * u).sin() * (0.9 * v + 0.4).cos() + 0.4 * (2.1 * u - 1.7 * v).sin();
+            format!("{} {} {}\n", u + x, v + y, w + z)
+        });
+        std::fs::write(place.path(name), points.collect::<String>()).expect("a cloud");
+    }
+    std::fs::write(place.path("pairs.csv"), manifest).expect("a manifest");
+    place.run("batch pairs.csv --output out --page out/index.html --pair-pages 1");
+    // Later, and from elsewhere: the pages of all others, the one of two clouds with the matches between them.
+    place.run("batch pairs.csv --output out --resume --page batch.html --pair-pages 20");
 
     let mut browser = Browser::start(&program);
     for (size, scheme, name) in LOOKS {
@@ -99,30 +90,64 @@ fn a_batch() {
         layout::check(&mut browser);
     }
     browser.look([1280, 800], "light");
-    let first = "document.querySelector('#pairs tbody tr').cells[0].textContent";
-    assert_eq!(browser.value("document.querySelector('h1').textContent"), json!("30 of 32 pairs registered"));
-    assert_eq!(browser.value(first), json!("room-0"));
-    // By time, up and down; by name as people count.
+    assert_eq!(browser.value("document.querySelector('h1').textContent"), json!("13 of 15 pairs registered"));
+    let order = "[...document.querySelectorAll('#pairs tbody tr')].map((row) => row.cells[0].textContent)";
+    let documents = std::fs::read_to_string(place.path("out/results.jsonl")).expect("results");
+    let documents: Vec<Value> =
+        documents.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
+    let sorted = |key: &dyn Fn(&Value) -> Option<f64>, down: bool| {
+        // What has no value stays below; equal ones keep their order.
+        let mut rows: Vec<&Value> = documents.iter().collect();
+        rows.sort_by(|a, b| match (key(a), key(b)) {
+            (Some(a), Some(b)) if down => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        });
+        Value::from_iter(rows.into_iter().map(|row| row["pair_id"].clone()))
+    };
+    let times = std::fs::read_to_string(place.path("out/times.csv")).expect("times");
+    let seconds = |row: &Value| {
+        let mut lines = times.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        lines.find(|cells| row["pair_id"] == cells[0])?[1].parse().ok()
+    };
+    let inliers = |row: &Value| row["inliers"].as_array().map(|list| list.len() as f64);
+    assert_eq!(browser.value(order), sorted(&|_| None, false), "as in the manifest");
     browser.click("button[aria-label='Sort by time']");
-    assert_eq!(browser.value(first), json!("broken"));
+    assert_eq!(browser.value(order), sorted(&seconds, false));
     browser.click("button[aria-label='Sort by time']");
-    assert_eq!(browser.value(first), json!("room-29"));
+    assert_eq!(browser.value(order), sorted(&seconds, true));
     browser.click("button[aria-label='Sort by inliers']");
-    assert_eq!(browser.value(first), json!("<img src=x onerror=alert(1)>"));
-    let last = "[...document.querySelectorAll('#pairs tbody tr')].at(-1).cells[0].textContent";
-    assert_eq!(browser.value(last), json!("broken"), "what has no value stays below");
+    assert_eq!(browser.value(order), sorted(&inliers, false));
+    // By name, as people count.
     browser.click("button[aria-label='Sort by pair']");
-    let second = "[...document.querySelectorAll('#pairs tbody tr')].slice(-1)[0].cells[0].textContent";
-    assert_eq!(browser.value(second), json!("room-29"));
-    browser.value("(() => { const find = document.getElementById('find'); find.value = 'overlaps'; find.dispatchEvent(new Event('input')); })()");
-    assert_eq!(
-        browser
-            .value("[...document.querySelectorAll('#pairs tbody tr')].filter((row) => !row.hidden).length"),
-        json!(1)
-    );
+    let names = browser.value(order);
+    let place_of = |name: &str| names.as_array().expect("names").iter().position(|it| it == name);
+    assert!(place_of("room-2") < place_of("room-10") && place_of(MARKUP) < place_of("broken"), "{names}");
+    let shown = "[...document.querySelectorAll('#pairs tbody tr')].filter((row) => !row.hidden).map((row) => row.cells[0].textContent)";
+    browser.value("(() => { const find = document.getElementById('find'); find.value = 'cannot read'; find.dispatchEvent(new Event('input')); })()");
+    assert_eq!(browser.value(shown), json!(["broken"]));
     assert_eq!(browser.complaints(), Vec::<String>::new());
-    browser.value("document.querySelector(\"a[href='./room-7.html']\").click()");
-    browser.wait_for("document.title === 'seven'");
+
+    layout::check_on_paper(&mut browser);
+    let heads = "[...document.querySelectorAll('#pairs thead th')].filter((head) => head.checkVisibility()).map((head) => head.innerText)";
+    assert_eq!(browser.value(heads).as_array().map(Vec::len), Some(7));
+    browser.look([1280, 800], "light");
+
+    // To the page of a pair, and what it shows.
+    let links = browser.value("[...document.querySelectorAll('#pairs a')].length");
+    assert_eq!(links, json!(14), "a failed pair has none");
+    browser.value(
+        "[...document.querySelectorAll('#pairs a')].find((link) => link.textContent === 'scans').click()",
+    );
+    browser.wait_for(
+        "document.title === 'scans: Registered' && document.querySelector('.view')?.dataset.ready === 'true'",
+    );
+    keep_picture(&mut browser, "batch-pair");
+    layout::check(&mut browser);
+    let matches = &documents[14]["correspondences"];
+    let counted = browser.value("document.querySelector('.histogram').data[0].y.reduce((a, b) => a + b)");
+    assert_eq!(&counted, matches);
+    assert!(matches.as_u64() > Some(100), "{matches}");
 }
 
 /// Markup in the name of a file, an answer that is not reliable, and none at all.

@@ -142,6 +142,11 @@ fn switches_switch_and_numbers_are_those_of_the_document() {
     browser.wait_for("document.querySelector('button[data-row=matrix]').textContent === 'Copied'");
     let copied = browser.value("navigator.clipboard.readText()");
     assert_eq!(numbers(copied.as_str().expect("text")), transform);
+
+    // Printed, and on the screen again.
+    layout::check_on_paper(&mut browser);
+    browser.look([1280, 800], "light");
+    layout::check(&mut browser);
     let complaints = browser.complaints();
     assert!(complaints.is_empty(), "{complaints:#?}");
 }

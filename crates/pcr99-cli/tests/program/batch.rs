@@ -135,10 +135,27 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
 
     // When the file is there, the pair can be run again, alone.
     fs::copy(place.path("m0.csv"), place.path("sub/gone.csv")).expect("a copy");
-    place.run("batch sub/pairs.csv --output out --seed 4 --resume").with_status(1);
+    let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume").with_status(1);
+    let told = "note: the files of one finished pair, `gone`, have changed since it was run; results are kept, --retry-changed runs these again";
+    assert!(ran.err.contains(told), "{}", ran.err);
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-failed");
     assert!(ran.err.contains("1 failed pair is run again\ngoing on after 2 of 3 pairs\n"), "{}", ran.err);
     assert!(ran.out.contains("0 failed"), "{}", ran.out);
+
+    // So can one whose file has changed.
+    place.write("sub/gone.csv", &(place.read("m0.csv") + "0,0,0,9,9,9\n"));
+    let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-changed");
+    assert!(
+        ran.err.contains("1 pair whose files have changed is run again\ngoing on after 2 of 3 pairs\n"),
+        "{}",
+        ran.err
+    );
+    let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-changed");
+    assert!(
+        ran.err.contains("0 pairs whose files have changed are run again\ngoing on after 3"),
+        "{}",
+        ran.err
+    );
 }
 
 /// Killed at any moment, it goes on where it was, and comes to the same bytes.

@@ -24,7 +24,7 @@
     const figure = drawing.closest(".figure");
     const on = (name) => figure.querySelector(`.layers input[name="${CSS.escape(name)}"]`)?.checked !== false;
     const data = drawing.plot.data.map((trace) => ({ ...trace, visible: on(trace.legendgroup) }));
-    return Plotly.react(drawing, data, dressed(drawing.plot), { ...drawing.plot.config, displaylogo: false });
+    return pcr99.draw(drawing, data, dressed(drawing.plot), { ...drawing.plot.config, displaylogo: false });
   }
 
   const drawAll = () => Promise.all(drawings.map(draw));

@@ -1,4 +1,4 @@
-// What all pages share: colours that follow the page's, and buttons that copy.
+// What all pages share: colours that follow the page's, drawings that follow their frames, and buttons that copy.
 const pcr99 = (function () {
   "use strict";
   const root = document.documentElement;
@@ -10,6 +10,24 @@ const pcr99 = (function () {
   // Calls back when colours or sizes have to be chosen anew.
   function onChange(redraw) {
     for (const query of [narrow, dark, print]) query.addEventListener("change", redraw);
+  }
+
+  // Whatever changes the size of a frame: the window, a scroll bar, a font. The style on paper asks for the width.
+  const frames = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const [width, height] = [target.clientWidth, target.clientHeight];
+      // Nothing can be drawn anew in time for paper, and what is not shown has no size.
+      if (print.matches || !width || !height) continue;
+      target.style.setProperty("--width", width);
+      const drawn = target._fullLayout;
+      if (Math.abs(drawn.width - width) >= 1 || Math.abs(drawn.height - height) >= 1) Plotly.Plots.resize(target);
+    }
+  });
+
+  // Draws, or draws anew.
+  async function draw(frame, data, layout, config) {
+    await Plotly.react(frame, data, layout, config);
+    frames.observe(frame);
   }
 
   // Without the clipboard's permission, as on some local pages, the old way.
@@ -42,5 +60,5 @@ const pcr99 = (function () {
   for (const button of document.querySelectorAll("button.copy[data-text]")) {
     button.addEventListener("click", () => copy(button, button.dataset.text));
   }
-  return { color, narrow, onChange, copy };
+  return { color, narrow, onChange, draw, copy };
 })();

@@ -213,9 +213,7 @@ fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) ->
 /// A place for the plot, with what is to be drawn there.
 fn finished(id: &str, name: &str, mut plot: Plot, layout: Layout, rows: usize) -> String {
     plot.set_layout(layout);
-    let configuration =
-        Configuration::new().responsive(true).display_logo(false).display_mode_bar(DisplayModeBar::Hover);
-    plot.set_configuration(configuration);
+    plot.set_configuration(Configuration::new().display_logo(false).display_mode_bar(DisplayModeBar::Hover));
     format!(
         "<div class=\"plot\"><div class=\"drawing\" id=\"plot-{id}\" role=\"img\" aria-label=\"{}\" style=\"height:{}px\"></div>\
          <script type=\"application/json\">{}</script></div>\n",

@@ -163,7 +163,12 @@ fn section(place: usize, view: &RegistrationView) -> String {
              aria-roledescription=\"3-D view\" aria-label=\"{name}: {what}. Arrow keys turn it, plus and minus zoom.\"></div></figure>"
         );
     }
-    let _ = writeln!(text, "</div>\n<p class=\"caption\">{}</p>", escaped_html(&caption(view, &frame)));
+    let _ = writeln!(
+        text,
+        "</div>\n<p class=\"caption\">{}<span class=\"on-screen\"> Both views turn together: drag, or use the arrow keys; the wheel \
+         zooms.</span></p>",
+        escaped_html(&caption(view, &frame))
+    );
     if !view.poses.is_empty() {
         text += "<div class=\"cards\">\n";
         text += &transform(place, view);
@@ -255,7 +260,6 @@ fn caption(view: &RegistrationView, frame: &Frame) -> String {
     if view.are_matches {
         parts.push("Side by side, the source is drawn beside the target and not where it is.".to_owned());
     }
-    parts.push("Both views turn together: drag, or use the arrow keys; the wheel zooms.".to_owned());
     parts.join(" ")
 }
 
@@ -320,9 +324,10 @@ fn candidates(view: &RegistrationView) -> String {
         );
     }
     let others = match view.poses.len() {
-        1 => "No other transform was found that the matches support.",
+        1 => "No other transform was found that matches agree with.",
         _ => {
-            "Other transforms that the matches support, with the angle between their rotation and the answer's."
+            "Other transforms that some matches agree with, and how far their rotations are from the answer's. Many false alarms: chance \
+             alone would give as much."
         }
     };
     let _ = writeln!(text, "</tbody>\n</table></div>\n<p class=\"caption\">{others}</p>\n</section>");

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const family = getComputedStyle(document.body).fontFamily;
-  const config = { responsive: true, displaylogo: false, displayModeBar: false };
+  const config = { displaylogo: false, displayModeBar: false };
 
   class View {
     constructor(section) {
@@ -157,17 +157,44 @@
       });
     }
 
-    layout(traces) {
+    // The largest box of these proportions that the first camera sees whole in a frame, with room for what is written at its edges.
+    largest(ratio, frame) {
+      const { eye, up, center } = this.home;
+      const away = minus(eye, center);
+      const distance = Math.sqrt(dot(away, away));
+      const [back, right] = [away, cross(up, away)].map((axis) => scaled(axis, 1 / Math.sqrt(dot(axis, axis))));
+      const upwards = cross(back, right);
+      // The library's field of view is 45° high.
+      const half = Math.tan(Math.PI / 8);
+      const wide = half * (frame.clientWidth / frame.clientHeight || 1);
+      const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => {
+        const [x, y, z] = ratio.map((length, k) => (bits >> k & 1 ? 0.5 : -0.5) * length);
+        return { x, y, z };
+      });
+      const fits = (size) => corners.every((corner) => {
+        const seen = minus(scaled(corner, size), center);
+        const depth = distance - dot(seen, back);
+        const [x, y] = [dot(seen, right) / wide, dot(seen, upwards) / half];
+        return depth > 0.1 && Math.abs(x) < 0.82 * depth && y < 0.94 * depth && y > -0.8 * depth;
+      });
+      let [low, high] = [0.1, 3];
+      for (let step = 0; step < 20; step++) {
+        const size = 0.5 * (low + high);
+        if (fits(size)) low = size; else high = size;
+      }
+      return low;
+    }
+
+    layout(traces, frame) {
       const ranges = this.ranges(traces);
       const longest = Math.max(...ranges.map(([low, high]) => high - low));
       const ratio = ranges.map(([low, high]) => Math.max((high - low) / longest, 0.02));
-      const size = Math.cbrt(ratio[0] * ratio[1] * ratio[2]);
       const axis = (k) => ({
-        title: { text: this.data.axes[k], font: { size: 11 } }, range: ranges[k], nticks: 5, tickfont: { size: 10 },
+        title: { text: this.data.axes[k], font: { size: 11 } }, range: ranges[k], nticks: Math.max(2, Math.ceil(5 * ratio[k])), tickfont: { size: 10 },
         color: pcr99.color("soft"), gridcolor: pcr99.color("line"), zeroline: false, showspikes: false,
         showbackground: false, linecolor: pcr99.color("line"), exponentformat: "power",
       });
-      const grow = Math.min(1 / size, 1.25);
+      const grow = this.largest(ratio, frame);
       return {
         margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", uirevision: "same",
         font: { color: pcr99.color("ink"), family },
@@ -183,7 +210,7 @@
       const chosen = this.data.poses[this.pose];
       const draw = (scene, pose) => {
         const traces = this.traces(pose);
-        return Plotly.react(scene, traces, this.layout(traces), config);
+        return pcr99.draw(scene, traces, this.layout(traces, scene), config);
       };
       const drawn = [draw(this.before, null)];
       if (this.after) drawn.push(draw(this.after, chosen));
@@ -230,7 +257,7 @@
         }],
         hoverlabel: { bgcolor: pcr99.color("raised"), font: { color: pcr99.color("ink") } },
       };
-      return Plotly.react(this.bars, [bars], layout, config);
+      return pcr99.draw(this.bars, [bars], layout, config);
     }
 
     turn(camera) {
@@ -276,6 +303,7 @@
   const same = (a, b) => ["eye", "up", "center"].every((part) => ["x", "y", "z"].every((axis) => a?.[part]?.[axis] === b?.[part]?.[axis]));
   const dot = (a, b) => a.x * b.x + a.y * b.y + a.z * b.z;
   const cross = (a, b) => ({ x: a.y * b.z - a.z * b.y, y: a.z * b.x - a.x * b.z, z: a.x * b.y - a.y * b.x });
+  const minus = (a, b) => ({ x: a.x - b.x, y: a.y - b.y, z: a.z - b.z });
   const scaled = (a, s) => ({ x: s * a.x, y: s * a.y, z: s * a.z });
   // Rodrigues' formula.
   function rotated(v, axis, angle) {

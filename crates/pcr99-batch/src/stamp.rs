@@ -1,0 +1,79 @@
+//! What a file was when it was read, so that a later run can tell whether it has changed since.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::Fingerprint;
+
+/// The size of a file and when it was last written to. What a copy with its times keeps, nobody can tell from the original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stamp {
+    bytes: u64,
+    /// Nanoseconds since 1970; 0 where the file system does not say.
+    modified: u64,
+}
+
+impl Stamp {
+    /// Of the file that is there now; `None` where there is none to be seen.
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified = modified.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(0);
+        Some(Self { bytes: metadata.len(), modified })
+    }
+}
+
+/// A file of a pair, as it is at some time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct StampedFile {
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Option<Stamp>,
+}
+
+impl StampedFile {
+    pub(crate) fn now(path: PathBuf) -> Self {
+        Self { stamp: Stamp::of(&path), path }
+    }
+}
+
+/// Of all files of a pair, in few bits: there may be a million pairs. `None` where nothing is known.
+pub(crate) fn short(stamps: &[Option<Stamp>]) -> Option<u64> {
+    let numbers = |stamp: &Option<Stamp>| stamp.map_or([u64::MAX; 2], |stamp| [stamp.bytes, stamp.modified]);
+    let all = stamps.iter().flat_map(numbers).fold(Fingerprint::empty(), Fingerprint::with_number);
+    (!stamps.is_empty()).then(|| all.low())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_has_another_stamp() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("a.txt");
+        assert_eq!(Stamp::of(&path), None);
+        fs::write(&path, "1 2 3\n").expect("a file");
+        let one = Stamp::of(&path);
+        assert!(one.is_some() && one == Stamp::of(&path));
+        // Of the same size, but later.
+        let file = fs::File::options().write(true).open(&path).expect("the file");
+        file.set_modified(UNIX_EPOCH + std::time::Duration::from_nanos(1_700_000_000_000_000_001))
+            .expect("a time");
+        let later = Stamp::of(&path);
+        assert_ne!(later, one);
+        fs::write(&path, "1 2 3 4\n").expect("a file");
+        let all = [None, one, later, Stamp::of(&path)];
+        for (i, a) in all.iter().enumerate() {
+            for b in &all[..i] {
+                assert_ne!(short(&[*a]), short(&[*b]));
+                assert_ne!(short(&[*a, *b]), short(&[*b, *a]));
+            }
+        }
+        assert_eq!(short(&[]), None);
+    }
+}
