@@ -204,14 +204,16 @@ impl Solver {
         let whole = size == problem.points.len();
         for (k, candidate) in local.iter().enumerate() {
             // With few points nothing is significant yet; the best is worth a look all the same.
-            if whole || k == 0 || candidate.is_significant() {
-                let known = progress.best.all().iter().any(|c| c.model == candidate.model);
-                if !known
-                    && let Some(found) =
-                        self.refiner.refine(problem.points, candidate.model, &problem.model, &mut self.judge)
-                {
-                    progress.best.insert(found);
-                }
+            if (whole || k == 0 || candidate.is_significant())
+                && let Some(found) = self.refiner.refine_unless_known(
+                    problem.points,
+                    candidate.model,
+                    &problem.model,
+                    &mut self.judge,
+                    &progress.best,
+                )
+            {
+                progress.best.insert(found);
             }
         }
     }
