@@ -14,7 +14,10 @@
 use rayon::prelude::*;
 
 use crate::{
-    kernel::pair_features::{BATCH, BINS, Bins, NONE, Others, pair_bins},
+    kernel::{
+        pair_features::{BATCH, BINS, Bins, NONE, Others, pair_bins},
+        weighted_sum::{WIDTH, weighted_sum},
+    },
     neighbors::Neighbors,
     vector::minus,
 };
@@ -25,8 +28,10 @@ pub const DIMENSIONS: usize = 3 * BINS;
 /// One descriptor: 11 bins for `θ`, 11 for `α`, 11 for `φ`.
 pub type Descriptor = [f32; DIMENSIONS];
 
-/// A signed and an unsigned descriptor, one behind the other.
-type Both = [f32; 2 * DIMENSIONS];
+/// A signed and an unsigned simple histogram, one behind the other, and a one at the end where there are such. Zeros fill up the rest.
+type Both = [f32; WIDTH];
+/// Where the one is.
+const IS_THERE: usize = 2 * DIMENSIONS;
 
 /// The descriptors of a cloud.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,13 +48,19 @@ impl Fpfh {
     /// Describes `points` with their `normals` (zero where there is none) by their `neighbors` within `radius`, which these must reach.
     pub fn of(points: &[[f64; 3]], normals: &[[f64; 3]], neighbors: &Neighbors, radius: f64) -> Self {
         let cloud = Cloud { points, normals, neighbors, radius };
-        let simple: Vec<Option<Both>> =
+        let simple: Vec<Both> =
             (0..points.len()).into_par_iter().map(|i| cloud.simple_histograms(i)).collect();
         let describe = |i: usize| {
-            let own = simple[i].as_ref()?;
-            let sums = cloud.weighted_mean(i, &simple)?;
+            let own = &simple[i];
+            let mut sums = [0.0; WIDTH];
+            let (others, distances_sq) = neighbors.lists(i);
+            weighted_sum(others, distances_sq, (radius * radius) as f32, &simple, &mut sums);
+            let total = sums[IS_THERE];
+            if own[IS_THERE] == 0.0 || total == 0.0 {
+                return None;
+            }
             let part = |kind: usize| {
-                std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k])
+                std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k] / total)
             };
             Some((i as u32, part(0), part(1)))
         };
@@ -72,17 +83,11 @@ struct Cloud<'a> {
 }
 
 impl Cloud<'_> {
-    /// The neighbours of point `i` within the radius.
-    fn near(&self, i: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
-        let radius_sq = (self.radius * self.radius) as f32;
-        self.neighbors.of(i).filter(move |&(_, d_sq)| d_sq <= radius_sq)
-    }
-
-    /// SPFH of point `i`, signed and unsigned; `None` without a normal or neighbours with one.
-    fn simple_histograms(&self, i: usize) -> Option<Both> {
+    /// SPFH of point `i`, signed and unsigned; zeros without a normal or neighbours with one.
+    fn simple_histograms(&self, i: usize) -> Both {
         let normal = self.normals[i];
         if normal == [0.0; 3] {
-            return None;
+            return [0.0; WIDTH];
         }
         // Sixteen to a histogram: eleven bins, and room for pairs without angles.
         let mut counts = [[0_u32; 16]; 6];
@@ -97,11 +102,13 @@ impl Cloud<'_> {
                 }
             }
         };
-        for (j, _) in self.near(i).filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
+        // In units of the radius, so that squares neither vanish nor overflow.
+        let (unit, radius_sq) = (1.0 / self.radius, (self.radius * self.radius) as f32);
+        let near = self.neighbors.of(i).filter(|&(_, d_sq)| d_sq <= radius_sq);
+        for (j, _) in near.filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
             let place = minus(self.points[j], self.points[i]);
             for (axis, (x, n)) in place.into_iter().zip(self.normals[j]).enumerate() {
-                // In units of the radius, so that squares neither vanish nor overflow.
-                others.place[axis][filled] = (x / self.radius) as f32;
+                others.place[axis][filled] = (x * unit) as f32;
                 others.normal[axis][filled] = n as f32;
             }
             filled += 1;
@@ -112,25 +119,15 @@ impl Cloud<'_> {
         }
         flush(&others, filled);
         let pairs: u32 = counts[0][..BINS].iter().sum();
-        (pairs > 0).then(|| {
-            let share = 100.0 / pairs as f32;
-            std::array::from_fn(|k| counts[k / BINS][k % BINS] as f32 * share)
-        })
-    }
-
-    /// The mean of the neighbours' SPFH, weighted by `1/distance²`; `None` when no neighbour has one.
-    fn weighted_mean(&self, i: usize, simple: &[Option<Both>]) -> Option<Both> {
-        let radius_sq = (self.radius * self.radius) as f32;
-        let mut sums = [0.0_f32; 2 * DIMENSIONS];
-        let mut total = 0.0;
-        for (j, d_sq) in self.near(i).filter(|&(_, d_sq)| d_sq > 0.0) {
-            if let Some(other) = &simple[j] {
-                let weight = radius_sq / d_sq;
-                total += weight;
-                sums.iter_mut().zip(other).for_each(|(s, o)| *s += weight * o);
-            }
+        if pairs == 0 {
+            return [0.0; WIDTH];
         }
-        (total > 0.0).then(|| sums.map(|sum| sum / total))
+        let share = 100.0 / pairs as f32;
+        std::array::from_fn(|k| match k {
+            IS_THERE => 1.0,
+            _ if k < IS_THERE => counts[k / BINS][k % BINS] as f32 * share,
+            _ => 0.0,
+        })
     }
 }
 

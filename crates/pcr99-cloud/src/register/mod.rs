@@ -84,8 +84,10 @@ pub fn register_until(
     }
 }
 
-/// Points of the dense level that the last refinement uses.
+/// Points of the dense level that the last refinement uses, …
 const FINE_POINTS: usize = 5000;
+/// … and what comes before it, which need not be as exact.
+const ROUGH_POINTS: usize = 1250;
 /// Points that a cloud may have after sampling: all are matched with all.
 const MOST_SAMPLED: usize = 40_000;
 /// Voxels are at least this share of the larger cloud.
@@ -265,7 +267,10 @@ impl<'a> Task<'a> {
             Refinement::None => best.start,
             _ => {
                 let (dense, voxel) = self.dense(&found.levels, best.pose.scale());
-                self.fine(&dense, with_scale).run(best.pose, voxel, FINE * voxel, 20)
+                let fine = self.fine(&dense, with_scale);
+                let rough = Icp { points: ROUGH_POINTS, ..fine };
+                let near = rough.run(best.pose, voxel, FINE * voxel, 20);
+                fine.run(near, FINE * voxel, FINE * voxel, 20)
             }
         };
         self.clock.lap("refine");

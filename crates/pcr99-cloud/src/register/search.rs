@@ -31,7 +31,9 @@ const SHIFT_VOTES: usize = 4;
 /// Shifts that are tried.
 const SHIFTS: usize = 6;
 /// Descriptors that decide which side the normals of one cloud are on.
-const PROBES: usize = 500;
+const PROBES: usize = 400;
+/// Of those of the other cloud, one in so many is looked at.
+const PROBED: usize = 2;
 
 /// The two clouds in the order in which they are worked on: the moving one is put onto the fixed one.
 #[derive(Clone, Copy)]
@@ -240,7 +242,8 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
     let stride = from.len().div_ceil(PROBES).max(1);
     let probes: Vec<Descriptor> = from.iter().step_by(stride).copied().collect();
     let reversed: Vec<Descriptor> = probes.iter().map(turned).collect();
-    let nearest = |probes: &[Descriptor]| NearestBothWays::between(probes, to).to_target;
+    let to: Vec<Descriptor> = to.iter().step_by(PROBED).copied().collect();
+    let nearest = |probes: &[Descriptor]| NearestBothWays::between(probes, &to).to_target;
     let distance =
         |a: &Descriptor, b: &Descriptor| a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f32>();
     let (straight, back) = (nearest(&probes), nearest(&reversed));
