@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::{
     kernel::{
-        pair_features::{BATCH, BINS, Bins, NONE, Others, pair_bins},
+        pair_features::{BATCH, BINS, Bins, NONE, Others, PARTS, bins_of, pair_bins},
         weighted_sum::{WIDTH, weighted_sum},
     },
     neighbors::Neighbors,
@@ -47,7 +47,8 @@ pub struct Fpfh {
 impl Fpfh {
     /// Describes `points` with their `normals` (zero where there is none) by their `neighbors` within `radius`, which these must reach.
     pub fn of(points: &[[f64; 3]], normals: &[[f64; 3]], neighbors: &Neighbors, radius: f64) -> Self {
-        let cloud = Cloud { points, normals, neighbors, radius };
+        let normals: Vec<[f32; 3]> = normals.iter().map(|normal| normal.map(|x| x as f32)).collect();
+        let cloud = Cloud { points, normals: &normals, neighbors, radius };
         let simple: Vec<Both> =
             (0..points.len()).into_par_iter().map(|i| cloud.simple_histograms(i)).collect();
         let describe = |i: usize| {
@@ -77,7 +78,7 @@ impl Fpfh {
 /// What descriptors are made of.
 struct Cloud<'a> {
     points: &'a [[f64; 3]],
-    normals: &'a [[f64; 3]],
+    normals: &'a [[f32; 3]],
     neighbors: &'a Neighbors,
     radius: f64,
 }
@@ -89,13 +90,13 @@ impl Cloud<'_> {
         if normal == [0.0; 3] {
             return [0.0; WIDTH];
         }
-        // Sixteen to a histogram: eleven bins, and room for pairs without angles.
-        let mut counts = [[0_u32; 16]; 6];
+        // Parts of bins, and room for pairs without angles.
+        let mut counts = [[0_u32; NONE as usize + 1]; 3];
         let mut others = Others::EMPTY;
         let mut filled = 0;
         let mut flush = |others: &Others, filled: usize| {
-            let mut bins: Bins = [[0; BATCH]; 6];
-            pair_bins(normal.map(|x| x as f32), others, &mut bins);
+            let mut bins: Bins = [[0; BATCH]; 3];
+            pair_bins(normal, others, &mut bins);
             for (counts, bins) in counts.iter_mut().zip(&bins) {
                 for &bin in &bins[..filled] {
                     counts[(bin & NONE) as usize] += 1;
@@ -109,7 +110,7 @@ impl Cloud<'_> {
             let place = minus(self.points[j], self.points[i]);
             for (axis, (x, n)) in place.into_iter().zip(self.normals[j]).enumerate() {
                 others.place[axis][filled] = (x * unit) as f32;
-                others.normal[axis][filled] = n as f32;
+                others.normal[axis][filled] = n;
             }
             filled += 1;
             if filled == BATCH {
@@ -118,16 +119,20 @@ impl Cloud<'_> {
             }
         }
         flush(&others, filled);
-        let pairs: u32 = counts[0][..BINS].iter().sum();
-        if pairs == 0 {
-            return [0.0; WIDTH];
+        let pairs: u32 = counts[0][..PARTS[0] * BINS].iter().sum();
+        let mut both = [0.0; WIDTH];
+        if pairs > 0 {
+            for (angle, counts) in counts.iter().enumerate() {
+                for (part, &count) in counts[..PARTS[angle] * BINS].iter().enumerate() {
+                    let [signed, unsigned] = bins_of(angle, part);
+                    both[angle * BINS + signed] += count as f32;
+                    both[DIMENSIONS + angle * BINS + unsigned] += count as f32;
+                }
+            }
+            both.iter_mut().for_each(|sum| *sum *= 100.0 / pairs as f32);
+            both[IS_THERE] = 1.0;
         }
-        let share = 100.0 / pairs as f32;
-        std::array::from_fn(|k| match k {
-            IS_THERE => 1.0,
-            _ if k < IS_THERE => counts[k / BINS][k % BINS] as f32 * share,
-            _ => 0.0,
-        })
+        both
     }
 }
 

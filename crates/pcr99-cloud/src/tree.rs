@@ -219,7 +219,8 @@ impl KdTree {
     }
 
     /// Squared distances from `query` to the points of a leaf, and how many they are; what follows them means nothing.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it returns sixteen numbers, which belong into registers")]
+    #[inline(always)]
     fn leaf_distances(&self, start: usize, count: usize, query: [f64; 3]) -> ([f64; LEAF], usize) {
         let [x, y, z] = self.coordinates.each_ref().map(|column| &column[start..start + LEAF]);
         let distances = std::array::from_fn(|k| {

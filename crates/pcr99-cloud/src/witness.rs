@@ -347,7 +347,7 @@ mod tests {
         let (a, b) = (floor(1, 0.0, 3.0, 2.0, 0.15), floor(2, 0.0, 3.0, 2.0, 0.15));
         let jury = Jury::of(&a, &b, 1000);
         let shifted = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [-0.7, 0.0, 0.0]);
-        let hear = |pose| jury.hear(Side::unoriented(&a), Side::unoriented(&b), pose, 0.05);
+        let hear = |pose: &Similarity| jury.hear(Side::unoriented(&a), Side::unoriented(&b), pose, 0.05);
         let (right, wrong) = (hear(&here()), hear(&shifted));
         let found = jury.compare(&right, &wrong);
         assert!(found.told[0] > 10.0 && found.told[1] == 0.0, "{found:?}");

@@ -45,7 +45,7 @@ use crate::{
     prepare::PreparedCloud,
     refine::{FinalFit, Icp, Refinement},
     verify::Assessment,
-    voxel::{Density, VoxelSample},
+    voxel::{Density, cells_of},
 };
 
 /// Asked now and then during a registration; `Some` ends it.
@@ -175,7 +175,11 @@ impl<'a> Task<'a> {
             (scale * self.pair.moving.density().extent()).max(self.pair.fixed.density().extent()) * FINEST;
         let mut voxel = fixed_voxel.max(finest);
         loop {
-            let count = |cloud: &PreparedCloud, voxel| VoxelSample::of(cloud.points(), voxel).points.len();
+            // Not more cells than points: those of a small cloud need not be counted.
+            let count = |cloud: &PreparedCloud, voxel| match cloud.points() {
+                few if few.len() <= MOST_SAMPLED => few.len(),
+                many => cells_of(many, voxel),
+            };
             let most = count(self.pair.moving, voxel / scale).max(count(self.pair.fixed, voxel));
             if most <= MOST_SAMPLED {
                 return voxel;
