@@ -53,7 +53,7 @@ const TELLING: f64 = 0.04;
 const MUCH_MORE: f64 = 2.0;
 /// Where both explain a point, one of them fits worse when the surfaces are so many times as far apart, …
 const FARTHER: f64 = 1.25;
-/// … and so many voxels more. Of a right pose beside a wrong one it was at most 1.2 times and 0.025 voxels.
+/// … and so many voxels more. For a right pose beside a wrong one it was at most 0.025 voxels more.
 const FARTHER_BY: f64 = 0.05;
 /// Clouds of which one is so many times as large as the other are hardly in the same unit.
 const EXTREME_RATIO: f64 = 10.0;

@@ -166,7 +166,7 @@ fn people_moved(seed: u64) -> Scans {
     scans(seed, &source, target, true, Some([at, to]))
 }
 
-/// Nearly a fifth of the points are anywhere in the room.
+/// A sixth of the points are anywhere in the room.
 fn cluttered(seed: u64) -> Scans {
     let mut random = Random::new(seed);
     let (size, scene) = room(&mut random);
