@@ -14,7 +14,10 @@
 use rayon::prelude::*;
 
 use crate::{
-    kernel::pair_features::{BATCH, BINS, Bins, NONE, Others, pair_bins},
+    kernel::{
+        pair_features::{BATCH, BINS, Bins, NONE, Others, PARTS, bins_of, pair_bins},
+        weighted_sum::{WIDTH, weighted_sum},
+    },
     neighbors::Neighbors,
     vector::minus,
 };
@@ -25,8 +28,10 @@ pub const DIMENSIONS: usize = 3 * BINS;
 /// One descriptor: 11 bins for `θ`, 11 for `α`, 11 for `φ`.
 pub type Descriptor = [f32; DIMENSIONS];
 
-/// A signed and an unsigned descriptor, one behind the other.
-type Both = [f32; 2 * DIMENSIONS];
+/// A signed and an unsigned simple histogram, one behind the other, and a one at the end where there are such. Zeros fill up the rest.
+type Both = [f32; WIDTH];
+/// Where the one is.
+const IS_THERE: usize = 2 * DIMENSIONS;
 
 /// The descriptors of a cloud.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,14 +47,21 @@ pub struct Fpfh {
 impl Fpfh {
     /// Describes `points` with their `normals` (zero where there is none) by their `neighbors` within `radius`, which these must reach.
     pub fn of(points: &[[f64; 3]], normals: &[[f64; 3]], neighbors: &Neighbors, radius: f64) -> Self {
-        let cloud = Cloud { points, normals, neighbors, radius };
-        let simple: Vec<Option<Both>> =
+        let normals: Vec<[f32; 3]> = normals.iter().map(|normal| normal.map(|x| x as f32)).collect();
+        let cloud = Cloud { points, normals: &normals, neighbors, radius };
+        let simple: Vec<Both> =
             (0..points.len()).into_par_iter().map(|i| cloud.simple_histograms(i)).collect();
         let describe = |i: usize| {
-            let own = simple[i].as_ref()?;
-            let sums = cloud.weighted_mean(i, &simple)?;
+            let own = &simple[i];
+            let mut sums = [0.0; WIDTH];
+            let (others, distances_sq) = neighbors.lists(i);
+            weighted_sum(others, distances_sq, (radius * radius) as f32, &simple, &mut sums);
+            let total = sums[IS_THERE];
+            if own[IS_THERE] == 0.0 || total == 0.0 {
+                return None;
+            }
             let part = |kind: usize| {
-                std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k])
+                std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k] / total)
             };
             Some((i as u32, part(0), part(1)))
         };
@@ -66,43 +78,39 @@ impl Fpfh {
 /// What descriptors are made of.
 struct Cloud<'a> {
     points: &'a [[f64; 3]],
-    normals: &'a [[f64; 3]],
+    normals: &'a [[f32; 3]],
     neighbors: &'a Neighbors,
     radius: f64,
 }
 
 impl Cloud<'_> {
-    /// The neighbours of point `i` within the radius.
-    fn near(&self, i: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
-        let radius_sq = (self.radius * self.radius) as f32;
-        self.neighbors.of(i).filter(move |&(_, d_sq)| d_sq <= radius_sq)
-    }
-
-    /// SPFH of point `i`, signed and unsigned; `None` without a normal or neighbours with one.
-    fn simple_histograms(&self, i: usize) -> Option<Both> {
+    /// SPFH of point `i`, signed and unsigned; zeros without a normal or neighbours with one.
+    fn simple_histograms(&self, i: usize) -> Both {
         let normal = self.normals[i];
         if normal == [0.0; 3] {
-            return None;
+            return [0.0; WIDTH];
         }
-        // Sixteen to a histogram: eleven bins, and room for pairs without angles.
-        let mut counts = [[0_u32; 16]; 6];
+        // Parts of bins, and room for pairs without angles.
+        let mut counts = [[0_u32; NONE as usize + 1]; 3];
         let mut others = Others::EMPTY;
         let mut filled = 0;
         let mut flush = |others: &Others, filled: usize| {
-            let mut bins: Bins = [[0; BATCH]; 6];
-            pair_bins(normal.map(|x| x as f32), others, &mut bins);
+            let mut bins: Bins = [[0; BATCH]; 3];
+            pair_bins(normal, others, &mut bins);
             for (counts, bins) in counts.iter_mut().zip(&bins) {
                 for &bin in &bins[..filled] {
                     counts[(bin & NONE) as usize] += 1;
                 }
             }
         };
-        for (j, _) in self.near(i).filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
+        // In units of the radius, so that squares neither vanish nor overflow.
+        let (unit, radius_sq) = (1.0 / self.radius, (self.radius * self.radius) as f32);
+        let near = self.neighbors.of(i).filter(|&(_, d_sq)| d_sq <= radius_sq);
+        for (j, _) in near.filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
             let place = minus(self.points[j], self.points[i]);
             for (axis, (x, n)) in place.into_iter().zip(self.normals[j]).enumerate() {
-                // In units of the radius, so that squares neither vanish nor overflow.
-                others.place[axis][filled] = (x / self.radius) as f32;
-                others.normal[axis][filled] = n as f32;
+                others.place[axis][filled] = (x * unit) as f32;
+                others.normal[axis][filled] = n;
             }
             filled += 1;
             if filled == BATCH {
@@ -111,26 +119,20 @@ impl Cloud<'_> {
             }
         }
         flush(&others, filled);
-        let pairs: u32 = counts[0][..BINS].iter().sum();
-        (pairs > 0).then(|| {
-            let share = 100.0 / pairs as f32;
-            std::array::from_fn(|k| counts[k / BINS][k % BINS] as f32 * share)
-        })
-    }
-
-    /// The mean of the neighbours' SPFH, weighted by `1/distance²`; `None` when no neighbour has one.
-    fn weighted_mean(&self, i: usize, simple: &[Option<Both>]) -> Option<Both> {
-        let radius_sq = (self.radius * self.radius) as f32;
-        let mut sums = [0.0_f32; 2 * DIMENSIONS];
-        let mut total = 0.0;
-        for (j, d_sq) in self.near(i).filter(|&(_, d_sq)| d_sq > 0.0) {
-            if let Some(other) = &simple[j] {
-                let weight = radius_sq / d_sq;
-                total += weight;
-                sums.iter_mut().zip(other).for_each(|(s, o)| *s += weight * o);
+        let pairs: u32 = counts[0][..PARTS[0] * BINS].iter().sum();
+        let mut both = [0.0; WIDTH];
+        if pairs > 0 {
+            for (angle, counts) in counts.iter().enumerate() {
+                for (part, &count) in counts[..PARTS[angle] * BINS].iter().enumerate() {
+                    let [signed, unsigned] = bins_of(angle, part);
+                    both[angle * BINS + signed] += count as f32;
+                    both[DIMENSIONS + angle * BINS + unsigned] += count as f32;
+                }
             }
+            both.iter_mut().for_each(|sum| *sum *= 100.0 / pairs as f32);
+            both[IS_THERE] = 1.0;
         }
-        (total > 0.0).then(|| sums.map(|sum| sum / total))
+        both
     }
 }
 

@@ -2,19 +2,20 @@
 
 /// Bits of a key for each axis.
 const BITS: u32 = 21;
-/// Cells farther from the origin than this are not counted: what lies there is a stray.
-const FARTHEST: f64 = (1 << (BITS - 1)) as f64 - 1.0;
+/// The number of the cell at the origin. Cells farther from it than this are not counted: what lies there is a stray.
+const MIDDLE: f64 = (1 << (BITS - 1)) as f64;
 
 /// The key of the cell of `point`, which is relative to the middle of its cloud; `None` for a stray a million cells away.
 #[inline]
 pub(crate) fn key_of(point: [f64; 3], inverse_cell: f64) -> Option<u64> {
     let mut key = 0;
     for x in point {
-        let cell = (x * inverse_cell).floor();
-        if !(-FARTHEST..=FARTHEST).contains(&cell) {
+        let place = x * inverse_cell + MIDDLE;
+        // What is not a number is not inside either. Without a sign, the whole part is the cell.
+        if !(1.0..2.0 * MIDDLE).contains(&place) {
             return None;
         }
-        key = key << BITS | (cell + FARTHEST) as u64;
+        key = key << BITS | place as i64 as u64;
     }
     Some(key)
 }

@@ -7,9 +7,18 @@ use crate::tree::KdTree;
 /// Points of one task.
 const CHUNK: usize = 256;
 
-/// For each point the others within a radius, in one list.
+/// For each point the others within a radius.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbors {
+    /// Of `CHUNK` points each, as they were made: putting them into one list would touch all of it twice.
+    parts: Vec<Part>,
+    points: usize,
+}
+
+/// The neighbours of some points.
+#[derive(Debug, Clone)]
+struct Part {
+    /// Where those of each point begin, and where the last end.
     starts: Vec<usize>,
     indices: Vec<u32>,
     distances_sq: Vec<f32>,
@@ -19,7 +28,7 @@ impl Neighbors {
     /// The neighbours of each of the `points`, of which `tree` was made, within `radius`; the point itself is none of them.
     pub fn within(tree: &KdTree, points: &[[f64; 3]], radius: f64) -> Self {
         let search = |(number, chunk): (usize, &[[f64; 3]])| {
-            let mut part = Self::default();
+            let mut part = Part { starts: vec![0], indices: Vec::new(), distances_sq: Vec::new() };
             for (k, &point) in chunk.iter().enumerate() {
                 let own = number * CHUNK + k;
                 tree.for_each_within(point, radius, |found| {
@@ -32,26 +41,26 @@ impl Neighbors {
             }
             part
         };
-        let parts: Vec<Self> = points.par_chunks(CHUNK).enumerate().map(search).collect();
-        let mut all = Self { starts: vec![0], ..Self::default() };
-        for part in &parts {
-            let before = all.indices.len();
-            all.starts.extend(part.starts.iter().map(|end| before + end));
-            all.indices.extend_from_slice(&part.indices);
-            all.distances_sq.extend_from_slice(&part.distances_sq);
-        }
-        all
+        let parts = points.par_chunks(CHUNK).enumerate().map(search).collect();
+        Self { parts, points: points.len() }
     }
 
     /// The neighbours of point `i`: indices and squared distances.
     pub fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32)> + Clone + '_ {
-        let range = self.starts[i]..self.starts[i + 1];
-        self.indices[range.clone()].iter().map(|&j| j as usize).zip(self.distances_sq[range].iter().copied())
+        let (indices, distances_sq) = self.lists(i);
+        indices.iter().map(|&j| j as usize).zip(distances_sq.iter().copied())
+    }
+
+    /// The same as two lists.
+    pub(crate) fn lists(&self, i: usize) -> (&[u32], &[f32]) {
+        let Part { starts, indices, distances_sq } = &self.parts[i / CHUNK];
+        let range = starts[i % CHUNK]..starts[i % CHUNK + 1];
+        (&indices[range.clone()], &distances_sq[range])
     }
 
     /// How many points there are.
     pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
+        self.points
     }
 
     /// Whether there are no points.

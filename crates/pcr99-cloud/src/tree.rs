@@ -34,6 +34,7 @@ struct Node {
 #[derive(Debug, Clone)]
 pub struct KdTree {
     nodes: Vec<Node>,
+    /// With as many zeros at the end as a leaf may have points, so that a leaf can always be read in full.
     coordinates: [Vec<f64>; 3],
     ids: Vec<u32>,
 }
@@ -55,7 +56,9 @@ impl KdTree {
         let mut ids: Vec<u32> = (0..points.len() as u32).collect();
         let mut nodes = vec![Node::default(); node_count(points.len())];
         build(points, &mut ids, 0, &mut nodes, 0);
-        let column = |axis: usize| ids.iter().map(|&i| points[i as usize][axis]).collect();
+        let column = |axis: usize| {
+            ids.iter().map(|&i| points[i as usize][axis]).chain(std::iter::repeat_n(0.0, LEAF)).collect()
+        };
         Self { nodes, coordinates: std::array::from_fn(column), ids }
     }
 
@@ -215,15 +218,15 @@ impl KdTree {
         }
     }
 
-    /// Squared distances from `query` to the points of a leaf, and how many they are.
-    #[inline]
+    /// Squared distances from `query` to the points of a leaf, and how many they are; what follows them means nothing.
+    #[expect(clippy::inline_always, reason = "it returns sixteen numbers, which belong into registers")]
+    #[inline(always)]
     fn leaf_distances(&self, start: usize, count: usize, query: [f64; 3]) -> ([f64; LEAF], usize) {
-        let mut distances = [0.0; LEAF];
-        let [x, y, z] = self.coordinates.each_ref().map(|column| &column[start..start + count]);
-        for (out, ((x, y), z)) in distances.iter_mut().zip(x.iter().zip(y).zip(z)) {
-            let (dx, dy, dz) = (x - query[0], y - query[1], z - query[2]);
-            *out = dx * dx + dy * dy + dz * dz;
-        }
+        let [x, y, z] = self.coordinates.each_ref().map(|column| &column[start..start + LEAF]);
+        let distances = std::array::from_fn(|k| {
+            let (dx, dy, dz) = (x[k] - query[0], y[k] - query[1], z[k] - query[2]);
+            dx * dx + dy * dy + dz * dz
+        });
         (distances, count)
     }
 }

@@ -1,5 +1,7 @@
 //! Voxels: the centroid of the points in each cubic cell, and how large a cell should be.
 
+use std::sync::OnceLock;
+
 use pcr99::random::Random;
 use rayon::prelude::*;
 
@@ -125,7 +127,8 @@ pub struct Density {
     sample: Vec<[f64; 3]>,
     points: usize,
     extent: f64,
-    voxel: f64,
+    /// Found when first asked for: who gives a voxel does not need it.
+    voxel: OnceLock<f64>,
 }
 
 impl Density {
@@ -143,9 +146,7 @@ impl Density {
         let tenth = reach.len().saturating_sub(1) * 9 / 10;
         let extent =
             if reach.is_empty() { 0.0 } else { 2.0 * *reach.select_nth_unstable_by(tenth, f64::total_cmp).1 };
-        let mut density = Self { sample, points: points.len(), extent, voxel: 0.0 };
-        density.voxel = density.voxel_for(ENOUGH.min(points.len() / POINTS_PER_CELL).max(1));
-        density
+        Self { sample, points: points.len(), extent, voxel: OnceLock::new() }
     }
 
     /// The same cloud in units in which its lengths are `scale` times as large.
@@ -155,7 +156,7 @@ impl Density {
             sample: self.sample.iter().map(|p| p.map(|x| scale * x)).collect(),
             points: self.points,
             extent: scale * self.extent,
-            voxel: scale * self.voxel,
+            voxel: OnceLock::from(scale * self.voxel()),
         }
     }
 
@@ -166,16 +167,12 @@ impl Density {
 
     /// The voxel size that suits this cloud by itself: some thousand cells, and never finer than the points are apart.
     pub fn voxel(&self) -> f64 {
-        self.voxel
+        *self.voxel.get_or_init(|| self.voxel_for(ENOUGH.min(self.points / POINTS_PER_CELL).max(1)))
     }
 
     /// How many cells of this size the cloud fills.
     pub fn cells(&self, voxel: f64) -> usize {
-        let (mut table, inverse) = (KeyTable::new(), 1.0 / voxel);
-        for key in self.sample.iter().filter_map(|&p| key_of(p, inverse)) {
-            table.number(key);
-        }
-        table.keys().len()
+        cells_of(&self.sample, voxel)
     }
 
     /// The size of cells of which the cloud fills about `wanted`. The number of cells falls about with the square of their size; a bracket
@@ -210,15 +207,24 @@ impl Density {
     /// measured. When that leaves too little of a small cloud beside a large one, finer, as far as the points of both allow and the
     /// large one does not become too many.
     pub fn common_voxel(a: &Self, b: &Self) -> f64 {
-        let coarser = a.voxel.max(b.voxel);
-        let small = if a.voxel <= b.voxel { a } else { b };
-        let large = if a.voxel <= b.voxel { b } else { a };
+        let coarser = a.voxel().max(b.voxel());
+        let small = if a.voxel() <= b.voxel() { a } else { b };
+        let large = if a.voxel() <= b.voxel() { b } else { a };
         if small.cells(coarser) >= FEW || small.points < POINTS_PER_CELL * FEW {
             return coarser;
         }
         let many = (4 * ENOUGH).min(large.points / POINTS_PER_CELL).max(1);
         small.voxel_for(FEW).max(large.voxel_for(many)).min(coarser)
     }
+}
+
+/// How many cells of this size the points fill; strays are in none.
+pub(crate) fn cells_of(points: &[[f64; 3]], voxel: f64) -> usize {
+    let (mut table, inverse) = (KeyTable::new(), 1.0 / voxel);
+    for key in points.iter().filter_map(|&p| key_of(p, inverse)) {
+        table.number(key);
+    }
+    table.keys().len()
 }
 
 /// `points` relative to `origin`.

@@ -69,6 +69,8 @@ pub(crate) struct Jury {
 #[derive(Debug, Clone)]
 pub(crate) struct Testimony {
     said: Vec<Witness>,
+    /// How far each is from the tangent plane of the other cloud, in voxels.
+    off: Vec<f32>,
     pub(crate) assessment: Assessment,
     /// The weight of those that speak for the pose.
     pub(crate) explained: f64,
@@ -155,21 +157,41 @@ impl Jury {
             contradiction: if speaking > 0.0 { (a.against + b.against) / speaking } else { 0.0 },
         };
         let said = heard.iter().map(|heard| heard.witness).collect();
-        Testimony { said, assessment, explained: a.explained + b.explained }
+        let off = heard.iter().map(|heard| heard.off as f32).collect();
+        Testimony { said, off, assessment, explained: a.explained + b.explained }
     }
 
-    /// The weight of the points that one pose explains and the other contradicts: for the first, and for the second.
-    pub(crate) fn compare(&self, one: &Testimony, other: &Testimony) -> [f64; 2] {
-        let mut sums = [0.0; 2];
-        for ((a, b), weight) in one.said.iter().zip(&other.said).zip(&self.weights) {
-            match (a, b) {
-                (Witness::For, Witness::Against) => sums[0] += weight,
-                (Witness::Against, Witness::For) => sums[1] += weight,
+    /// Holds two poses against each other, point by point.
+    pub(crate) fn compare(&self, one: &Testimony, other: &Testimony) -> Comparison {
+        let (mut told, mut askew, mut apart, mut both) = ([0.0; 2], [0.0; 2], [0.0; 2], 0.0);
+        for (k, weight) in self.weights.iter().enumerate() {
+            match (one.said[k], other.said[k]) {
+                (Witness::For, Witness::Against) => told[0] += weight,
+                (Witness::Against, Witness::For) => told[1] += weight,
+                (Witness::For, Witness::Askew) => askew[0] += weight,
+                (Witness::Askew, Witness::For) => askew[1] += weight,
+                (Witness::For, Witness::For) => {
+                    apart[0] += weight * f64::from(one.off[k]);
+                    apart[1] += weight * f64::from(other.off[k]);
+                    both += weight;
+                }
                 _ => {}
             }
         }
-        sums
+        let residual = if both > 0.0 { apart.map(|sum| sum / both) } else { [0.0; 2] };
+        Comparison { told, askew, residual }
     }
+}
+
+/// Two poses held against each other. Only points of which both know something count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Comparison {
+    /// The weight of the points that one pose explains and the other contradicts: for the first, and for the second.
+    pub(crate) told: [f64; 2],
+    /// The weight of the points that one pose explains and that have another slant than the surface beside them under the other.
+    pub(crate) askew: [f64; 2],
+    /// The mean distance of the points that both explain from the other surface, under the first and under the second, in voxels.
+    pub(crate) residual: [f64; 2],
 }
 
 /// Which of the points are neither on nor beside a large plane, the edges of which are planes' work, too.
@@ -325,10 +347,17 @@ mod tests {
         let (a, b) = (floor(1, 0.0, 3.0, 2.0, 0.15), floor(2, 0.0, 3.0, 2.0, 0.15));
         let jury = Jury::of(&a, &b, 1000);
         let shifted = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [-0.7, 0.0, 0.0]);
-        let hear = |pose| jury.hear(Side::unoriented(&a), Side::unoriented(&b), pose, 0.05);
+        let hear = |pose: &Similarity| jury.hear(Side::unoriented(&a), Side::unoriented(&b), pose, 0.05);
         let (right, wrong) = (hear(&here()), hear(&shifted));
-        let [there, back] = jury.compare(&right, &wrong);
-        assert!(there > 10.0 && back == 0.0, "{there} {back}");
+        let found = jury.compare(&right, &wrong);
+        assert!(found.told[0] > 10.0 && found.told[1] == 0.0, "{found:?}");
+        let back = jury.compare(&wrong, &right);
+        assert_eq!((back.told[0], back.askew[0]), (found.told[1], found.askew[1]));
+        assert_eq!(back.residual, [found.residual[1], found.residual[0]]);
+        // A tenth of a voxel higher, the floor is explained all the same, but less well.
+        let lifted = hear(&Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.005]));
+        let [low, high] = jury.compare(&right, &lifted).residual;
+        assert!(low < 0.05 && (0.05..0.15).contains(&high), "{low} {high}");
         assert!(right.explained > wrong.explained);
     }
 }

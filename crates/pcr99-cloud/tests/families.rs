@@ -43,6 +43,7 @@ fn scans_of_one_place_are_registered() {
         ("facade marked", 1),
         ("street 10 m", 2),
         ("wood 3 m", 1),
+        ("street, 16 rings", 1),
     ] {
         let scans = scans(family, seed);
         let found = run(&scans, false, &RegisterParams::new());
@@ -55,6 +56,26 @@ fn scans_of_one_place_are_registered() {
         let evidence = found.matches.as_ref().expect("matches").evidence;
         assert_eq!((first.assessment, first.log10_nfa), (fit, evidence.log10_nfa), "{family} {seed}");
         assert_eq!(Some(first.target_from_source), found.target_from_source);
+    }
+}
+
+/// Noise that grows with distance, what has moved, and sparse scans need not be registered, but are never registered wrongly.
+#[test]
+fn poor_scans_are_right_or_refused() {
+    for (family, seed, expected) in [
+        ("people moved", 2, Some(true)),
+        ("depth camera", 1, Some(true)),
+        ("yard, 1 in 20", 4, Some(true)),
+        ("cluttered", 4, None),
+        ("depth cam., others", 2, Some(false)),
+        ("depth camera", 7, None),
+    ] {
+        let scans = scans(family, seed);
+        let found = run(&scans, false, &RegisterParams::new());
+        assert!(expected.is_none_or(|e| e == found.is_registered()), "{family} {seed}: {}", found.reason);
+        if found.is_registered() {
+            assert!(off(&found, &scans) < 2.0, "{family} {seed}: {} voxels", off(&found, &scans));
+        }
     }
 }
 

@@ -27,3 +27,4 @@ macro_rules! compiled_twice {
 
 pub(crate) mod nearest;
 pub(crate) mod pair_features;
+pub(crate) mod weighted_sum;

@@ -5,7 +5,10 @@ pub(crate) const BATCH: usize = 64;
 /// Bins of each histogram.
 pub(crate) const BINS: usize = 11;
 /// Where pairs without angles are put: a point on another, or a normal along the line between them.
-pub(crate) const NONE: u32 = 15;
+pub(crate) const NONE: u32 = 63;
+/// Parts of a bin of `θ`, of `α` and of `φ`, as fine as it takes to fold the signed histogram to the unsigned one: all round in eleven
+/// bins is a quarter in eleven bins of a fourth part each, and both sides of zero are one side in half bins.
+pub(crate) const PARTS: [usize; 3] = [4, 2, 2];
 
 /// Other points, relative to the one, and their normals.
 #[derive(Debug, Clone)]
@@ -18,11 +21,20 @@ impl Others {
     pub(crate) const EMPTY: Self = Self { place: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3] };
 }
 
-/// Bins of `θ`, `α`, `φ`, signed and then unsigned.
-pub(crate) type Bins = [[u32; BATCH]; 6];
+/// Parts of bins of `θ`, `α`, `φ`.
+pub(crate) type Bins = [[u32; BATCH]; 3];
+
+/// The signed and the unsigned bin of a part; `angle` 0, 1, 2 for `θ`, `α`, `φ`.
+pub(crate) fn bins_of(angle: usize, part: usize) -> [usize; 2] {
+    let parts = PARTS[angle] * BINS;
+    // Above or below the middle; and, all round, before or behind a right angle.
+    let from_middle = if 2 * part >= parts { part - parts / 2 } else { parts / 2 - 1 - part };
+    let folded = if from_middle < BINS { from_middle } else { 2 * BINS - 1 - from_middle };
+    [part / PARTS[angle], folded]
+}
 
 compiled_twice! {
-    /// The bins of all pairs of the batch.
+    /// The parts of bins of all pairs of the batch.
     pub(crate) fn pair_bins(normal: [f32; 3], others: &Others, bins: &mut Bins) = pair_bins_lanes
 }
 
@@ -41,7 +53,7 @@ fn pair_bins_lanes(normal: [f32; 3], others: &Others, bins: &mut Bins) {
 
 #[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
-fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 6] {
+fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 3] {
     let dot = |u: [f32; 3], v: [f32; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let cross = |u: [f32; 3], v: [f32; 3]| {
         [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
@@ -63,29 +75,23 @@ fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 6] {
     let v = [v[0] * v_inverse, v[1] * v_inverse, v[2] * v_inverse];
     let w = cross(u, v);
     let alpha = dot(v, t);
-    let (steep, theta) = angle(dot(w, t), dot(u, t));
-    let shares = [
-        0.5 + 0.5 / PI * theta,
-        0.5 + 0.5 * alpha,
-        0.5 + 0.5 * phi,
-        2.0 / PI * steep,
-        alpha.abs(),
-        phi.abs(),
-    ];
+    let theta = angle(dot(w, t), dot(u, t));
+    let shares = [0.5 + 0.5 / PI * theta, 0.5 + 0.5 * alpha, 0.5 + 0.5 * phi];
     let valid = length_sq > 0.0 && v_sq > 1e-10;
-    shares.map(|share| {
-        let bin = (share * BINS as f32).clamp(0.0, BINS as f32 - 1.0) as i32 as u32;
-        if valid { bin } else { NONE }
+    std::array::from_fn(|k| {
+        let parts = (PARTS[k] * BINS) as f32;
+        let part = (shares[k] * parts).clamp(0.0, parts - 1.0) as i32 as u32;
+        if valid { part } else { NONE }
     })
 }
 
 const PI: f32 = std::f32::consts::PI;
 
-/// The angle of the vector `(x, y)`, folded into the first quadrant and as it is, off by about 10⁻⁶: the series of Abramowitz and Stegun
+/// The angle of the vector `(x, y)`, off by about 10⁻⁶: the series of Abramowitz and Stegun
 /// 4.4.49. Only bins depend on it; unlike the C library's it is the same on every CPU.
 #[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
-fn angle(y: f32, x: f32) -> (f32, f32) {
+fn angle(y: f32, x: f32) -> f32 {
     let (ax, ay) = (x.abs(), y.abs());
     let z = ax.min(ay) / ax.max(ay).max(f32::MIN_POSITIVE);
     let s = z * z;
@@ -98,7 +104,7 @@ fn angle(y: f32, x: f32) -> (f32, f32) {
     let first = z * (1.0 + s * sum);
     let steep = if ay > ax { 0.5 * PI - first } else { first };
     let half = if x < 0.0 { PI - steep } else { steep };
-    (steep, if y < 0.0 { -half } else { half })
+    if y < 0.0 { -half } else { half }
 }
 
 #[cfg(test)]
@@ -110,12 +116,10 @@ mod tests {
     fn the_angle_is_right_all_round() {
         for k in -1000..=1000 {
             let truth = f64::from(k) * std::f64::consts::PI / 1000.5;
-            let (steep, found) = angle((3.0 * truth.sin()) as f32, (3.0 * truth.cos()) as f32);
+            let found = angle((3.0 * truth.sin()) as f32, (3.0 * truth.cos()) as f32);
             assert!((f64::from(found) - truth).abs() < 2e-6, "{truth} {found}");
-            let folded = truth.abs().min(std::f64::consts::PI - truth.abs());
-            assert!((f64::from(steep) - folded).abs() < 2e-6, "{truth} {steep}");
         }
-        assert_eq!(angle(0.0, 0.0), (0.0, 0.0));
+        assert_eq!(angle(0.0, 0.0), 0.0);
     }
 
     #[test]
@@ -130,11 +134,13 @@ mod tests {
                     .for_each(|x| *x = if random.below(3) == 0 { 0.0 } else { random.gaussian() as f32 });
             }
             let normal = [0.6, 0.0, -0.8];
-            let (mut chosen, mut portable) = ([[0; BATCH]; 6], [[0; BATCH]; 6]);
+            let (mut chosen, mut portable) = ([[0; BATCH]; 3], [[0; BATCH]; 3]);
             pair_bins(normal, &others, &mut chosen);
             pair_bins_lanes(normal, &others, &mut portable);
             assert_eq!(chosen, portable);
-            assert!(chosen.iter().flatten().all(|&bin| bin < BINS as u32 || bin == NONE));
+            for (parts, chosen) in PARTS.iter().zip(&chosen) {
+                assert!(chosen.iter().all(|&part| part < (parts * BINS) as u32 || part == NONE));
+            }
         }
     }
 
@@ -151,10 +157,25 @@ mod tests {
                 others.normal[axis][k] = m[axis];
             }
         }
-        let mut bins = [[0; BATCH]; 6];
-        pair_bins([0.0, 0.0, 1.0], &others, &mut bins);
-        assert_eq!(bins.map(|part| part[0]), [5, 5, 5, 0, 0, 0]);
-        assert_eq!(bins.map(|part| part[1])[1..4], [5, 9, 10]);
-        assert_eq!(bins.map(|part| part[2]), [NONE; 6], "a point on the other");
+        let mut parts = [[0; BATCH]; 3];
+        pair_bins([0.0, 0.0, 1.0], &others, &mut parts);
+        let bins = |pair: usize| [0, 1, 2].map(|angle| bins_of(angle, parts[angle][pair] as usize));
+        assert_eq!(bins(0), [[5, 0], [5, 0], [5, 0]]);
+        assert_eq!((bins(1)[0][1], bins(1)[1], bins(1)[2]), (10, [5, 0], [9, 7]));
+        assert_eq!(parts.map(|parts| parts[2]), [NONE; 3], "a point on the other");
+    }
+
+    #[test]
+    fn parts_fold_as_angles_do() {
+        for (angle, parts) in PARTS.iter().enumerate() {
+            let count = parts * BINS;
+            for part in 0..count {
+                // The middle of the part, from −1 to 1 for what is −π to π, or a cosine.
+                let middle = (2.0 * part as f64 + 1.0) / count as f64 - 1.0;
+                let size = if angle == 0 { 2.0 * middle.abs().min(1.0 - middle.abs()) } else { middle.abs() };
+                let expected = [0.5 + 0.5 * middle, size].map(|share| (share * BINS as f64) as usize);
+                assert_eq!(bins_of(angle, part), expected, "{angle} {part}");
+            }
+        }
     }
 }

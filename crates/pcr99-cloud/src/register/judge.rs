@@ -13,6 +13,7 @@ use crate::{
     prepare::PreparedCloud,
     vector::{minus, rotate, symmetric_eigen},
     verify::{Assessment, free_space_share},
+    witness::Comparison,
 };
 
 /// How firmly the overlap must hold the pose. Right poses of scans have 0.03 to 0.15; a plane, a sphere and a tube less than 0.0003.
@@ -50,6 +51,10 @@ const UNSUPPORTED_RIVAL: f64 = 0.2;
 const TELLING: f64 = 0.04;
 /// … and in either case so many times what there is on the other side.
 const MUCH_MORE: f64 = 2.0;
+/// Where both explain a point, one of them fits worse when the surfaces are so many times as far apart, …
+const FARTHER: f64 = 1.25;
+/// … and so many voxels more. For a right pose beside a wrong one it was at most 0.025 voxels more.
+const FARTHER_BY: f64 = 0.05;
 /// Clouds of which one is so many times as large as the other are hardly in the same unit.
 const EXTREME_RATIO: f64 = 10.0;
 /// Decoys that are brought into place.
@@ -163,10 +168,13 @@ impl Case<'_> {
     /// Whether something tells that this pose is right and the other is not.
     fn is_refuted(&self, rival: &Contender) -> bool {
         let (this, other) = (&self.this.heard, &rival.heard);
-        let [here, there] = self.levels.jury().compare(this, other);
+        let Comparison { told, askew, residual } = self.levels.jury().compare(this, other);
+        let fits_worse = residual[1] > FARTHER * residual[0] + FARTHER_BY
+            && askew[0] - askew[1] > TELLING * this.explained;
         other.explained < SMALL_RIVAL * this.explained
             || (rival.inliers as f64) < UNSUPPORTED_RIVAL * self.this.inliers as f64
-            || here > TELLING * this.explained + MUCH_MORE * there
+            || told[0] > TELLING * this.explained + MUCH_MORE * told[1]
+            || fits_worse
             || other.assessment.contradiction > TELLING + MUCH_MORE * this.assessment.contradiction
     }
 

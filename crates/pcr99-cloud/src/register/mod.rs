@@ -45,7 +45,7 @@ use crate::{
     prepare::PreparedCloud,
     refine::{FinalFit, Icp, Refinement},
     verify::Assessment,
-    voxel::{Density, VoxelSample},
+    voxel::{Density, cells_of},
 };
 
 /// Asked now and then during a registration; `Some` ends it.
@@ -84,8 +84,10 @@ pub fn register_until(
     }
 }
 
-/// Points of the dense level that the last refinement uses.
+/// Points of the dense level that the last refinement uses, …
 const FINE_POINTS: usize = 5000;
+/// … and what comes before it, which need not be as exact.
+const ROUGH_POINTS: usize = 1250;
 /// Points that a cloud may have after sampling: all are matched with all.
 const MOST_SAMPLED: usize = 40_000;
 /// Voxels are at least this share of the larger cloud.
@@ -173,7 +175,11 @@ impl<'a> Task<'a> {
             (scale * self.pair.moving.density().extent()).max(self.pair.fixed.density().extent()) * FINEST;
         let mut voxel = fixed_voxel.max(finest);
         loop {
-            let count = |cloud: &PreparedCloud, voxel| VoxelSample::of(cloud.points(), voxel).points.len();
+            // Not more cells than points: those of a small cloud need not be counted.
+            let count = |cloud: &PreparedCloud, voxel| match cloud.points() {
+                few if few.len() <= MOST_SAMPLED => few.len(),
+                many => cells_of(many, voxel),
+            };
             let most = count(self.pair.moving, voxel / scale).max(count(self.pair.fixed, voxel));
             if most <= MOST_SAMPLED {
                 return voxel;
@@ -265,7 +271,10 @@ impl<'a> Task<'a> {
             Refinement::None => best.start,
             _ => {
                 let (dense, voxel) = self.dense(&found.levels, best.pose.scale());
-                self.fine(&dense, with_scale).run(best.pose, voxel, FINE * voxel, 20)
+                let fine = self.fine(&dense, with_scale);
+                let rough = Icp { points: ROUGH_POINTS, ..fine };
+                let near = rough.run(best.pose, voxel, FINE * voxel, 20);
+                fine.run(near, FINE * voxel, FINE * voxel, 20)
             }
         };
         self.clock.lap("refine");

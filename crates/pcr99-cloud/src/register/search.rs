@@ -22,8 +22,14 @@ use crate::{
 pub(super) const THRESHOLD: f64 = 1.5;
 /// More matches than this are not searched: the time grows with their square.
 const MOST_MATCHES: usize = 4000;
-/// Points that are used to bring a candidate into place.
+/// Pairs of matches that are tried at most in each subset. What shows only after more of them is not borne out by the clouds.
+const MOST_TRIED: u64 = 20_000;
+/// Points that are used to bring a candidate into place, …
 const COARSE_POINTS: usize = 1000;
+/// … of which so many do until it hardly moves …
+const ROUGH_POINTS: usize = 300;
+/// … and so many steps with all remain.
+const LAST_STEPS: usize = 4;
 /// Points of each cloud that are asked what they say of a pose.
 const JURY_POINTS: usize = 1000;
 /// Matches that must agree on a shift before it is tried as a rival.
@@ -31,7 +37,9 @@ const SHIFT_VOTES: usize = 4;
 /// Shifts that are tried.
 const SHIFTS: usize = 6;
 /// Descriptors that decide which side the normals of one cloud are on.
-const PROBES: usize = 500;
+const PROBES: usize = 400;
+/// Of those of the other cloud, one in so many is looked at.
+const PROBED: usize = 2;
 
 /// The two clouds in the order in which they are worked on: the moving one is put onto the fixed one.
 #[derive(Clone, Copy)]
@@ -68,8 +76,10 @@ impl Levels {
             given => given,
         };
         let voxel = self.voxel(start.scale());
-        let icp = self.icp(refinement, with_scale, COARSE_POINTS);
-        icp.run(start, 3.0 * voxel, THRESHOLD * voxel, 15)
+        let near =
+            self.icp(refinement, with_scale, ROUGH_POINTS).run(start, 3.0 * voxel, THRESHOLD * voxel, 15);
+        let all = self.icp(refinement, with_scale, COARSE_POINTS);
+        all.run(near, THRESHOLD * voxel, THRESHOLD * voxel, LAST_STEPS)
     }
 
     /// How firmly the overlap holds the pose: least eigenvalue of the mean of `row·rowᵀ`, lengths in units in which turning and shifting weigh the same.
@@ -240,7 +250,8 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
     let stride = from.len().div_ceil(PROBES).max(1);
     let probes: Vec<Descriptor> = from.iter().step_by(stride).copied().collect();
     let reversed: Vec<Descriptor> = probes.iter().map(turned).collect();
-    let nearest = |probes: &[Descriptor]| NearestBothWays::between(probes, to).to_target;
+    let to: Vec<Descriptor> = to.iter().step_by(PROBED).copied().collect();
+    let nearest = |probes: &[Descriptor]| NearestBothWays::between(probes, &to).to_target;
     let distance =
         |a: &Descriptor, b: &Descriptor| a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f32>();
     let (straight, back) = (nearest(&probes), nearest(&reversed));
@@ -285,6 +296,7 @@ impl Pair<'_> {
         let solver_params = Params::new()
             .with_threshold(THRESHOLD * levels.fixed.voxel)?
             .with_candidates(params.candidates())?
+            .with_effort(MOST_TRIED)?
             .with_seed(params.seed());
         let found = Solver::new().solve_until(&matches, scale, &solver_params, stop)?;
         clock.lap("solve");

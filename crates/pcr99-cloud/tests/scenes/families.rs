@@ -21,7 +21,7 @@ pub struct Scans {
 pub type Family = (&'static str, fn(u64) -> Scans);
 
 /// All families.
-pub const FAMILIES: [Family; 23] = [
+pub const FAMILIES: [Family; 29] = [
     ("room", |seed| room_scans(seed, true)),
     ("room, others", |seed| room_scans(seed, false)),
     ("room view", |seed| room_views(seed, true)),
@@ -45,6 +45,12 @@ pub const FAMILIES: [Family; 23] = [
     ("wood, others", |seed| wood(seed, None)),
     ("yard", |seed| yard(seed, true)),
     ("yard, others", |seed| yard(seed, false)),
+    ("people moved", people_moved),
+    ("cluttered", cluttered),
+    ("depth camera", |seed| depth_cameras(seed, true)),
+    ("depth cam., others", |seed| depth_cameras(seed, false)),
+    ("street, 16 rings", few_rings),
+    ("yard, 1 in 20", uneven),
 ];
 
 /// The source moved at random.
@@ -135,6 +141,62 @@ fn room_scans(seed: u64, same: bool) -> Scans {
     let (size, scene) = if same { (size, scene) } else { room(&mut random) };
     let to = place(&mut random, &scene, size, [0.55, 0.15], [0.85, 0.85]);
     let target = Sensor::all_round(to, 0.8, 50.0, 0.005).scan(&scene, &mut random);
+    scans(seed, &source, target, same, Some([at, to]))
+}
+
+/// Between the scans, people have moved.
+fn people_moved(seed: u64) -> Scans {
+    let mut random = Random::new(seed);
+    let (size, scene) = room(&mut random);
+    let with_people = |random: &mut Random| {
+        let mut peopled = scene.clone();
+        for _ in 0..2 {
+            let [x, y, _] = place(random, &scene, size, [0.1, 0.1], [0.9, 0.9]);
+            peopled.push(Solid::Post { foot: [x, y, 0.0], radius: 0.22, height: 1.7 });
+        }
+        peopled
+    };
+    let look = |random: &mut Random, low: [f64; 2], high: [f64; 2]| {
+        let peopled = with_people(random);
+        let at = place(random, &peopled, size, low, high);
+        (at, Sensor::all_round(at, 0.8, 50.0, 0.005).scan(&peopled, random))
+    };
+    let (at, source) = look(&mut random, [0.15, 0.15], [0.45, 0.85]);
+    let (to, target) = look(&mut random, [0.55, 0.15], [0.85, 0.85]);
+    scans(seed, &source, target, true, Some([at, to]))
+}
+
+/// A sixth of the points are anywhere in the room.
+fn cluttered(seed: u64) -> Scans {
+    let mut random = Random::new(seed);
+    let (size, scene) = room(&mut random);
+    let look = |random: &mut Random, low: [f64; 2], high: [f64; 2]| {
+        let at = place(random, &scene, size, low, high);
+        let mut points = Sensor::all_round(at, 0.8, 50.0, 0.005).scan(&scene, random);
+        for _ in 0..points.len() / 5 {
+            points.push(std::array::from_fn(|k| size[k] * random.uniform()));
+        }
+        points
+    };
+    let source = look(&mut random, [0.15, 0.15], [0.45, 0.85]);
+    let target = look(&mut random, [0.55, 0.15], [0.85, 0.85]);
+    scans(seed, &source, target, true, None)
+}
+
+/// One view each, with noise that grows with the square of the distance: 2.5 mm at 1 m, 4 cm at 4 m.
+fn depth_cameras(seed: u64, same: bool) -> Scans {
+    let mut random = Random::new(seed);
+    let (size, scene) = room(&mut random);
+    let look = |random: &mut Random, scene: &[Solid], size: [f64; 3], heading: f64| {
+        let at = place(random, scene, size, [0.1, 0.1], [0.4, 0.4]);
+        let camera = Sensor::camera(at, heading, 0.55, [-0.6, 0.3], 0.0);
+        (at, Sensor { growing: 0.0025, range: [0.3, 5.0], ..camera }.scan(scene, random))
+    };
+    let heading = between(&mut random, 0.3, 1.2);
+    let (at, source) = look(&mut random, &scene, size, heading);
+    let (size, scene) = if same { (size, scene) } else { room(&mut random) };
+    let turned = heading + between(&mut random, -0.3, 0.3);
+    let (to, target) = look(&mut random, &scene, size, turned);
     scans(seed, &source, target, same, Some([at, to]))
 }
 
@@ -413,6 +475,24 @@ fn street(seed: u64, apart: Option<f64>) -> Scans {
     let scene = if apart.is_some() { scene } else { road(&mut random) };
     let target = Sensor::rings(second).scan(&scene, &mut random);
     scans(seed, &source, target, apart.is_some(), Some([first, second]))
+}
+
+/// A LiDAR with few rings: points lie a third of a degree apart along them, and two degrees across.
+fn few_rings(seed: u64) -> Scans {
+    let mut random = Random::new(seed);
+    let scene = road(&mut random);
+    let (first, second) = ([0.0, -1.5, 1.7], [4.0, -1.2, 1.75]);
+    let look = |at, random: &mut Random| Sensor::some_rings(at, 16, [-15.0, 15.0]).scan(&scene, random);
+    let source = look(first, &mut random);
+    let target = look(second, &mut random);
+    scans(seed, &source, target, true, Some([first, second]))
+}
+
+/// Of one scan, only one point in twenty is there.
+fn uneven(seed: u64) -> Scans {
+    let mut scans = yard(seed, true);
+    scans.target = scans.target.into_iter().step_by(20).collect();
+    scans
 }
 
 /// Trunks on a slope.

@@ -121,8 +121,10 @@ pub struct Sensor {
     /// Between rays, in azimuth and elevation.
     pub steps: [f64; 2],
     pub range: [f64; 2],
-    /// Standard deviation of the range.
+    /// Standard deviation of the range, …
     pub noise: f64,
+    /// … and what is added to it for each unit of range squared, as of depth cameras.
+    pub growing: f64,
 }
 
 impl Sensor {
@@ -138,6 +140,7 @@ impl Sensor {
             steps: [step, step],
             range: [0.05, range],
             noise,
+            growing: 0.0,
         }
     }
 
@@ -148,10 +151,15 @@ impl Sensor {
 
     /// A spinning LiDAR with 64 rings.
     pub fn rings(at: [f64; 3]) -> Self {
-        let (low, high) = (-24.8_f64.to_radians(), 2.0_f64.to_radians());
+        Self::some_rings(at, 64, [-24.8, 2.0])
+    }
+
+    /// A spinning LiDAR with so many rings between two elevations in degrees.
+    pub fn some_rings(at: [f64; 3], rings: u32, elevation: [f64; 2]) -> Self {
+        let [low, high] = elevation.map(f64::to_radians);
         Self {
             elevation: [low, high],
-            steps: [0.35_f64.to_radians(), (high - low) / 63.0],
+            steps: [0.35_f64.to_radians(), (high - low) / f64::from(rings - 1)],
             range: [2.5, 80.0],
             ..Self::all_round(at, 1.0, 80.0, 0.02)
         }
@@ -177,7 +185,8 @@ impl Sensor {
                     }
                 }
                 if is_seen {
-                    let t = nearest + self.noise * random.gaussian();
+                    let noise = self.noise + self.growing * nearest * nearest;
+                    let t = nearest + noise * random.gaussian();
                     seen.push(std::array::from_fn(|k| self.at[k] + t * along[k]));
                 }
             }

@@ -252,7 +252,7 @@ impl Solver {
                 progress.stopped_because = request.into();
                 return;
             }
-            progress.effort = effort;
+            progress.effort = effort.min(params.effort());
             if let Some(reason) = self.level(problem, params, size, size == largest, progress, stop) {
                 progress.stopped_because = reason;
                 return;

@@ -15,6 +15,7 @@ pub struct Params {
     miss_probability: f64,
     candidates: usize,
     memory_budget: u64,
+    effort: u64,
     threads: usize,
     seed: u64,
 }
@@ -26,6 +27,7 @@ impl Default for Params {
             miss_probability: 1e-6,
             candidates: 5,
             memory_budget: 1 << 30,
+            effort: super::FULL_EFFORT,
             threads: 0,
             seed: 0,
         }
@@ -73,6 +75,14 @@ impl Params {
         Self { memory_budget: bytes, ..self }
     }
 
+    /// How many pairs of matches are tried at most in each subset. Default 100 000. Where there is nothing to find, the time grows with it.
+    ///
+    /// # Errors
+    /// When zero.
+    pub fn with_effort(self, pairs: u64) -> Result<Self, Error> {
+        if pairs == 0 { Err(Error::Zero { name: "effort" }) } else { Ok(Self { effort: pairs, ..self }) }
+    }
+
     /// How many threads to use; 0, the default, takes all cores. The result does not depend on it.
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
@@ -101,6 +111,11 @@ impl Params {
     /// How many bytes the tables over pairs of matches may take.
     pub fn memory_budget(&self) -> u64 {
         self.memory_budget
+    }
+
+    /// How many pairs of matches are tried at most in each subset.
+    pub fn effort(&self) -> u64 {
+        self.effort
     }
 
     /// How many threads to use; 0 takes all cores.

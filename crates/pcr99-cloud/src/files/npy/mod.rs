@@ -178,6 +178,12 @@ impl Array {
     pub(crate) fn at(&self, position: usize) -> Value {
         let width = self.header.width;
         let stored = &self.bytes[position * width..][..width];
+        // Most arrays are of doubles as they are in memory.
+        if let (Kind::Float, false, Ok(double)) =
+            (self.header.kind, self.header.big_endian, stored.try_into())
+        {
+            return Value::Float(f64::from_le_bytes(double));
+        }
         let mut little = [0; 8];
         for (i, byte) in little[..width].iter_mut().enumerate() {
             *byte = stored[if self.header.big_endian { width - 1 - i } else { i }];
