@@ -144,7 +144,7 @@ fn a_wrong_name_is_recognised() {
     let ply = read_matches(&files.with("m.txt", PLY)).expect_err("ply");
     assert_eq!(
         files.message(&ply),
-        "`m.txt`: this is not a table of text but a PLY file; name it `.ply` and give it where a cloud is expected"
+        "`m.txt`: this is not a table of text but a PLY file; such clouds are named `.ply`, and given where a cloud is expected"
     );
     let text = read_points(&files.with("p.ply", "1 2 3\n")).expect_err("text");
     assert!(files.message(&text).starts_with("`p.ply`: this is not a PLY file"), "{text}");

@@ -83,6 +83,23 @@ fn noise_is_not_registered() {
     }
 }
 
+/// Where there is nothing to find, the effort bounds what is tried, and the outcome says that it did; where there is, nothing changes.
+#[test]
+fn effort_bounds_what_is_tried() {
+    assert!(Params::new().with_effort(0).is_err());
+    let noise = problem(400, 0, 1.0, 7);
+    let little = with_threshold(0.2).with_effort(50).unwrap();
+    let found = solve(&pairs(&noise), Scale::one(), &little).unwrap();
+    let unbounded = solve(&pairs(&noise), Scale::one(), &with_threshold(0.2)).unwrap();
+    assert_eq!(found.stopped_because, StopReason::HypothesisLimit);
+    assert!(10 * found.counters.hypotheses < unbounded.counters.hypotheses, "{:?}", unbounded.counters);
+    let easy = problem(400, 200, 1.0, 7);
+    let found = solve(&pairs(&easy), Scale::one(), &with_threshold(0.05).with_effort(50).unwrap()).unwrap();
+    let same = solve(&pairs(&easy), Scale::one(), &with_threshold(0.05)).unwrap();
+    assert_eq!(found.target_from_source, same.target_from_source);
+    assert_eq!(found.stopped_because, StopReason::Confident);
+}
+
 /// Four to twenty clean matches are solved and registered; three give the transform, which nothing confirms.
 #[test]
 fn few_matches() {

@@ -17,16 +17,16 @@ const LONGEST_HEADER: usize = 4096;
 const SIGNATURES: [(&[u8], &str, &str); 12] = [
     (b"\x93NUMPY", "a NumPy array", "name it `.npy`"),
     (b"PK\x03\x04", "a ZIP or NumPy archive", "name it `.npz` if it holds matches, or unpack it"),
-    (b"ply\n", "a PLY file", "name it `.ply` and give it where a cloud is expected"),
-    (b"ply\r\n", "a PLY file", "name it `.ply` and give it where a cloud is expected"),
+    (b"ply\n", "a PLY file", "such clouds are named `.ply`, and given where a cloud is expected"),
+    (b"ply\r\n", "a PLY file", "such clouds are named `.ply`, and given where a cloud is expected"),
     (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
     (b"\x1f\x8b", "a gzip file", "unpack it"),
     (b"\x89PNG", "a PNG picture", "give a table of numbers"),
     (b"%PDF", "a PDF document", "give a table of numbers"),
-    (b"LASF", "a LAS file", "name it `.las` and give it where a cloud is expected"),
-    (b"ASTM-E57", "an E57 file", "name it `.e57` and give it where a cloud is expected"),
-    (b"# .PCD", "a PCD file", "name it `.pcd` and give it where a cloud is expected"),
+    (b"LASF", "a LAS file", "such clouds are named `.las`, and given where a cloud is expected"),
+    (b"ASTM-E57", "an E57 file", "such clouds are named `.e57`, and given where a cloud is expected"),
+    (b"# .PCD", "a PCD file", "such clouds are named `.pcd`, and given where a cloud is expected"),
 ];
 
 /// Reads one line with its end into `buffer`; `0` at the end of the stream. More than [`MAX_LINE`] bytes
