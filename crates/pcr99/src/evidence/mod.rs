@@ -144,7 +144,7 @@ pub(crate) struct Judge {
 }
 
 /// Matches that are looked at to see how crowded it is, one stage after the other as long as the verdict depends on it.
-const CROWD_SAMPLES: [usize; 3] = [32, 64, 256];
+const CROWD_SAMPLES: [usize; 3] = [16, 64, 256];
 
 impl Judge {
     /// What a consensus is worth, if it is worth anything: where chance explains it, the rest is left open. `penalty` is added to the

@@ -346,9 +346,9 @@ fn slices_to_show(share: f64) -> u8 {
 
 /// Slices that cover the scales which the pairs of the subset suggest, at most so many.
 fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slicing {
-    // Squared distances of a few hundred pairs.
+    // Squared distances of some pairs, some hundreds at most.
     let n = subset.len();
-    let looked_at = n.min(256);
+    let looked_at = n.min(n / 4 + 16).min(256);
     // Coincident points have no ratio.
     let is_length = |sq: f64| sq >= f64::MIN_POSITIVE && sq.is_finite();
     let (sources_sq, mut targets_sq): (Vec<f64>, Vec<f64>) = (0..looked_at)
