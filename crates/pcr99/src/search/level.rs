@@ -77,7 +77,7 @@ impl Solver {
                 }
                 // Where something has been found, as many as it takes to be sure of it.
                 let enough = progress.pairs_left(n, params.miss_probability());
-                let enough = enough.map_or(half, |pairs| (pairs / size as f64) as usize + 1);
+                let enough = enough.map_or(half, |pairs| ((pairs / size as f64) as usize).saturating_add(1));
                 let differences = from..(from + chunk.min(enough)).min(half + 1);
                 let to_beat = reliable(&local).map(|best| best.inliers.len() as u32);
                 let wanted = Wanted { contrast: least_contrast, to_beat };
