@@ -10,8 +10,14 @@ fn main() {
         let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
         watch(path.as_deref().unwrap_or("build.rs"));
     }
-    for directory in ["src", "../pcr99/src", "../pcr99-cloud/src", "../pcr99-lab/src", "../pcr99-report/src"]
-    {
+    for directory in [
+        "src",
+        "../pcr99/src",
+        "../pcr99-cloud/src",
+        "../pcr99-lab/src",
+        "../pcr99-page/src",
+        "../pcr99-report/src",
+    ] {
         watch(&format!("{manifest}/{directory}"));
     }
     if let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) {

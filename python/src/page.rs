@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pcr99_cloud::{FileError, OutputFile, document::PROGRAM};
-use pcr99_report::{RegistrationPage, RegistrationView};
+use pcr99_page::{RegistrationPage, RegistrationView};
 use pyo3::prelude::*;
 use serde_json::Value;
 

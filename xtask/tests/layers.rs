@@ -5,8 +5,16 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each may use anything to its left, nothing to its right.
-const ORDER: [&str; 7] =
-    ["pcr99", "pcr99-cloud", "pcr99-lab", "pcr99-batch", "pcr99-report", "pcr99-cli", "pcr99-python"];
+const ORDER: [&str; 9] = [
+    "pcr99",
+    "pcr99-cloud",
+    "pcr99-lab",
+    "pcr99-batch",
+    "pcr99-page",
+    "pcr99-report",
+    "pcr99-cli",
+    "pcr99-python",
+];
 
 /// What the core may depend on: it must build anywhere, fast, and stay the same on every CPU.
 const CORE_DEPENDENCIES: [&str; 4] = ["libm", "rand_pcg", "rayon", "thiserror"];

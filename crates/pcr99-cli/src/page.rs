@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::Path};
 
 use anyhow::{Result, ensure};
 use pcr99_cloud::OutputFile;
-use pcr99_report::{RegistrationPage, RegistrationView};
+use pcr99_page::{RegistrationPage, RegistrationView};
 
 use crate::{args::Args, output::Sink, watch::Busy};
 

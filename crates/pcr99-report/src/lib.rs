@@ -1,15 +1,10 @@
-//! What people look at: pages of registrations, and from benchmark records a summary, the paper's tables and figures, one
-//! interactive page. Every page is one file that needs nothing from elsewhere.
+//! Reports of benchmarks: a summary, the paper's tables and figures, and one interactive page.
 //!
-//! [`RegistrationPage`] shows one registration or a few, [`BatchPage`] how many pairs ended.
 //! [`Report::new`] takes what [`pcr99_lab::monte_carlo::Stored`] read from a directory, [`Report::write`] puts the documents beside
 //! the records. Which ones depends on the records: of one number of matches the paper's Tables I and II and Figures 2 and 3, of
 //! several how success and time depend on that number, and on the share of wrong matches.
 //!
 //! The same records give the same bytes. Times are CPU times, where the records have them.
-
-/// The page of many registrations.
-mod batch_page;
 
 mod error;
 
@@ -19,7 +14,7 @@ pub mod evidence_limit;
 /// Drawings, the same for a file and for the page.
 mod figures;
 
-/// What all pages share, and the page of a benchmark.
+/// Interactive page of a benchmark.
 mod page;
 
 /// Colours and fills that can be told apart.
@@ -27,9 +22,6 @@ mod palette;
 
 /// The numbers of the paper.
 pub mod published;
-
-/// The page of a registration.
-mod registration;
 
 mod report;
 
@@ -42,9 +34,7 @@ pub mod summary;
 /// Tables as Markdown, CSV and HTML.
 pub mod tables;
 
-pub use batch_page::{BatchOutcome, BatchPage, BatchRow};
 pub use error::Error;
-pub use registration::{RegistrationPage, RegistrationView};
 pub use report::Report;
 pub use summary::{Cell, Summary};
 

@@ -7,6 +7,8 @@ use pcr99_lab::{
     monte_carlo::{Contender, Outcome, Record, ScaleMode, Size},
 };
 
+use pcr99_page::frame::escaped_html;
+
 use crate::{Summary, evidence_limit::Setting, published, statistics::median};
 
 /// A table; empty cells have no value.
@@ -103,23 +105,6 @@ impl Table {
             escaped_html(&self.caption)
         )
     }
-}
-
-/// Text as it must be written in HTML.
-pub(crate) fn escaped_html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            other => escaped.push(other),
-        }
-    }
-    // A number and its percent sign stay together.
-    escaped.replace(" %", "&nbsp;%")
 }
 
 fn some(value: impl ToString) -> Option<String> {
@@ -345,22 +330,6 @@ pub(crate) fn percent(ratio: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A number with a space at every thousand, from five digits on.
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    if digits.len() < 5 {
-        return digits;
-    }
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Seconds in milliseconds, three significant digits.
 fn milliseconds(seconds: f64) -> String {
     significant(1e3 * seconds, 3)
@@ -392,17 +361,5 @@ mod tests {
             ["0.012", "0.50", "1.3", "13", "126"]
         );
         assert_eq!([1.234e-6, 0.0999, 2.0].map(milliseconds), ["0.00123", "99.9", "2000"]);
-        assert_eq!(
-            [7, 1000, 10_000, 1_000_000].map(grouped),
-            ["7", "1000", "10\u{202f}000", "1\u{202f}000\u{202f}000"]
-        );
-    }
-
-    #[test]
-    fn text_is_safe_in_html() {
-        assert_eq!(
-            escaped_html("<a href=\"x\">'&'</a>"),
-            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"
-        );
     }
 }

@@ -16,7 +16,7 @@ use pcr99_batch::{
     RunOptions, SUMMARY_JSON, TIMES_CSV, Worker,
 };
 use pcr99_cloud::{OutputFile, document::PROGRAM, read_matches, read_points};
-use pcr99_report::{BatchOutcome, BatchPage, BatchRow, RegistrationPage, RegistrationView};
+use pcr99_page::{BatchOutcome, BatchPage, BatchRow, RegistrationPage, RegistrationView};
 use serde_json::Value;
 
 use crate::{

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use pcr99::{Correspondences, Params, Registration, Scale, Solver};
 use pcr99_lab::{Errors, Problem, ScaleChoice};
-use pcr99_report::RegistrationView;
+use pcr99_page::RegistrationView;
 
 use crate::{
     Outcome,

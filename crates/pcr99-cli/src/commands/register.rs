@@ -8,7 +8,7 @@ use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
     document, read_cloud, read_transform, register::CloudSummary, register_until, write_cloud,
 };
-use pcr99_report::RegistrationView;
+use pcr99_page::RegistrationView;
 
 use crate::{
     Outcome,

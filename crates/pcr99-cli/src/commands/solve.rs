@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use pcr99::{Error, Registration, Scale, Solver, Status, paper};
 use pcr99_cloud::document;
 use pcr99_lab::Solvers;
-use pcr99_report::RegistrationView;
+use pcr99_page::RegistrationView;
 
 use crate::{
     Outcome,

@@ -1,6 +1,7 @@
 //! Success and time against the number of matches, and against the outlier ratio, with the limit of the evidence.
 
 use pcr99_lab::monte_carlo::{Contender, ScaleMode, Size};
+use pcr99_page::numbers::{grouped, power_of_ten};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, VPos},
@@ -8,14 +9,14 @@ use plotters::{
 
 use super::{
     Canvas, Failed,
-    panel::{Axis, Panel, SMALL, power_of_ten, text},
+    panel::{Axis, Panel, SMALL, text},
     svg,
 };
 use crate::{
     Cell, Summary,
     evidence_limit::Setting,
     palette::{Style, style},
-    tables::{grouped, percent},
+    tables::percent,
 };
 
 /// A figure of two rows, success and time, and one column for each scale mode.

@@ -6,8 +6,6 @@ pub(crate) mod boxes;
 /// A panel with axes, on a drawing.
 mod panel;
 
-pub(crate) use panel::power_of_ten;
-
 /// Success and time against the number of matches, and against the outlier ratio.
 pub(crate) mod lines;
 
@@ -37,7 +35,7 @@ fn svg(
     let text = text.replacen(&size, &named, 1);
     match text.find('>') {
         Some(end) => {
-            let title = crate::tables::escaped_html(title);
+            let title = pcr99_page::frame::escaped_html(title);
             format!("{}>\n<title>{title}</title>{}", &text[..end], &text[end + 1..])
         }
         None => text,

@@ -1,5 +1,6 @@
 //! A panel with axes: where values are on the drawing.
 
+use pcr99_page::numbers::power_of_ten;
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
@@ -64,22 +65,6 @@ impl Axis {
             Self::Share => [0.0, 0.25, 0.5, 0.75, 1.0].map(|x| (x, format!("{:.0} %", 100.0 * x))).to_vec(),
         }
     }
-}
-
-/// Plain near one, as a power elsewhere.
-pub(crate) fn power_of_ten(power: i32) -> String {
-    if (-4..=4).contains(&power) {
-        return format!("{}", 10_f64.powi(power));
-    }
-    let plain = power.to_string();
-    let raised = plain.chars().map(|digit| match digit {
-        '-' => '⁻',
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
-    });
-    "10".chars().chain(raised).collect()
 }
 
 /// A rectangle on the drawing: left, top, width, height in pixels, and its axes; the horizontal one goes from 0 to 1.
@@ -158,11 +143,5 @@ mod tests {
         assert_eq!((axis.place(0.0), axis.place(1e-9), axis.place(1e9)), (0.0, 0.0, 1.0));
         let marks: Vec<String> = Axis::Log(0.02, 200.0).marks().into_iter().map(|(_, label)| label).collect();
         assert_eq!(marks, ["0.1", "1", "10", "100"]);
-    }
-
-    #[test]
-    fn powers_are_readable() {
-        let words = [-12, -5, -4, 0, 4, 5, 6].map(power_of_ten);
-        assert_eq!(words, ["10⁻¹²", "10⁻⁵", "0.0001", "1", "10000", "10⁵", "10⁶"]);
     }
 }

@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 
 use pcr99_lab::monte_carlo::{Contender, ScaleMode, Session};
 
-use super::{Page, plots};
+use super::plots;
 use crate::{
     Summary,
     figures::boxes::FILL,
     palette::{Style, style_of},
-    registration::numbers::duration,
     report::{Drawing, Report},
-    tables::{escaped_html, grouped, percent, ratios},
+    tables::{percent, ratios},
+};
+use pcr99_page::{
+    frame::{self, Page, escaped_html},
+    numbers::{duration, grouped},
 };
 
 const SCRIPT: &str = include_str!("bench.js");
@@ -53,7 +56,7 @@ pub(crate) fn html(report: &Report) -> String {
             body += &table.to_html();
         }
     }
-    let body = body + &super::footer(None, &program(report));
+    let body = body + &frame::footer(None, &program(report));
     Page { title: "pcr99 bench", body: &body, script: SCRIPT, with_plots: true }.to_html()
 }
 

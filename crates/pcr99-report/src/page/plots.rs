@@ -1,5 +1,6 @@
 //! The figures as Plotly takes them. Names go through JSON, in which Plotly's crate escapes what HTML would read.
 
+use pcr99_page::frame::escaped_html;
 use plotly::{
     Configuration, Layout, Plot, Scatter, Trace,
     color::NamedColor,
@@ -16,7 +17,6 @@ use crate::{
     },
     palette::{Style, style_of},
     statistics::Spread,
-    tables::escaped_html,
 };
 
 /// Box plots whose five numbers are known, which the types of the crate cannot say.

@@ -9,9 +9,6 @@ mod document;
 /// How far the matches are off.
 mod histogram;
 
-/// Numbers as people read them.
-pub(crate) mod numbers;
-
 /// A rotation as a quaternion and as angles.
 mod rotation;
 
@@ -30,13 +27,12 @@ use pcr99::Status;
 
 use self::{
     data::Frame,
-    numbers::{duration, percent, shown},
     view::{MOST_INLIERS, false_alarms},
 };
 use crate::{
     Error,
-    page::{self, Page},
-    tables::{escaped_html, grouped},
+    frame::{self, Page, escaped_html},
+    numbers::{duration, grouped, percent, shown},
 };
 
 pub use view::RegistrationView;
@@ -47,7 +43,7 @@ const SCRIPT: &str = include_str!("script.js");
 ///
 /// ```
 /// use pcr99::{Correspondences, Params, Scale};
-/// use pcr99_report::{RegistrationPage, RegistrationView};
+/// use pcr99_page::{RegistrationPage, RegistrationView};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let source = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0], [1.0, 1.0, 1.0]];
@@ -98,7 +94,7 @@ impl RegistrationPage {
         };
         Page {
             title: &title,
-            body: &(body + &page::footer(self.command.as_deref(), &self.program)),
+            body: &(body + &frame::footer(self.command.as_deref(), &self.program)),
             script: SCRIPT,
             with_plots: true,
         }
@@ -110,7 +106,7 @@ impl RegistrationPage {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        page::write(path, &self.to_html())
+        frame::write(path, &self.to_html())
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the page's script draws, as JSON: coordinates with no more digits than can be seen.
 
+use crate::numbers::{exact, shown};
 use serde_json::{Map, Value, json};
 
 use super::{
-    numbers::{exact, shown},
     rotation::{euler_deg, quaternion},
     view::{Pose, RegistrationView},
 };

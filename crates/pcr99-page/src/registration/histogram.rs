@@ -1,6 +1,6 @@
 //! How far the matches are off, on a logarithmic scale with an edge at the threshold.
 
-use crate::figures::power_of_ten;
+use crate::numbers::power_of_ten;
 
 /// Bars over the whole range.
 const BARS: f64 = 48.0;
@@ -58,7 +58,7 @@ impl Bins {
         let around = self.first.floor() as i32..=last.ceil() as i32;
         let marks =
             around.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * libm::exp10(f64::from(power))));
-        let marks = marks.map(|value| (libm::log10(value), super::numbers::shown(value)));
+        let marks = marks.map(|value| (libm::log10(value), crate::numbers::shown(value)));
         marks.filter(|(place, _)| (self.first..=last).contains(place)).collect()
     }
 }

@@ -3,8 +3,7 @@
 use pcr99::{Doubt, Registration, Status, StopReason};
 use pcr99_cloud::register::Reason;
 
-use super::numbers::{one_in, percent, without_numbers};
-use crate::tables::grouped;
+use crate::numbers::{grouped, one_in, percent, without_numbers};
 
 /// A verdict: one word, and the rest of the sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,15 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::{
     Error,
-    page::{self, Page},
-    registration::{
-        mark,
-        numbers::{duration, percent, without_numbers},
-    },
-    tables::{escaped_html, grouped},
+    frame::{self, Page, escaped_html},
+    numbers::{duration, grouped, percent, without_numbers},
+    registration::mark,
 };
 
-const SCRIPT: &str = include_str!("page/batch.js");
+const SCRIPT: &str = include_str!("script.js");
 
 /// What became of one pair.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +51,7 @@ pub struct BatchRow {
 ///
 /// ```
 /// use pcr99::Status;
-/// use pcr99_report::{BatchOutcome, BatchPage, BatchRow};
+/// use pcr99_page::{BatchOutcome, BatchPage, BatchRow};
 ///
 /// let row = BatchRow {
 ///     id: "a-b".to_owned(),
@@ -177,7 +174,7 @@ impl BatchPage {
             "<div class=\"verdict {class}\"><span class=\"mark\" aria-hidden=\"true\">{sign}</span><h1><b>{sentence}</b></h1></div>\n{}{}{}",
             self.reasons(),
             self.table(),
-            page::footer(self.command.as_deref(), &self.program)
+            frame::footer(self.command.as_deref(), &self.program)
         );
         Page { title: &format!("pcr99 batch: {sentence}"), body: &body, script: SCRIPT, with_plots: false }
             .to_html()
@@ -188,7 +185,7 @@ impl BatchPage {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        page::write(path, &self.to_html())
+        frame::write(path, &self.to_html())
     }
 
     /// How the pairs ended: by status, then the most frequent reason first.

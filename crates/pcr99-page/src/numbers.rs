@@ -1,9 +1,7 @@
 //! Numbers as people read them.
 
-use crate::{figures::power_of_ten, tables::grouped};
-
 /// Six significant digits.
-pub(crate) fn shown(x: f64) -> String {
+pub fn shown(x: f64) -> String {
     if x == 0.0 || (1e-4..1e7).contains(&x.abs()) {
         let before_point = libm::log10(x.abs().max(1.0)) as usize + 1;
         let text = format!("{x:.*}", 7_usize.saturating_sub(before_point));
@@ -15,13 +13,13 @@ pub(crate) fn shown(x: f64) -> String {
 }
 
 /// All the digits that are needed to read back the same number.
-pub(crate) fn exact(x: f64) -> String {
+pub fn exact(x: f64) -> String {
     // The debugging form has an exponent where the display form would have hundreds of zeros.
     format!("{x:?}")
 }
 
 /// One in so many: a power of ten, rounded down, written out while it can be read.
-pub(crate) fn one_in(power: f64) -> String {
+pub fn one_in(power: f64) -> String {
     if power < 6.0 {
         let unit = libm::exp10(power.floor());
         grouped((unit * (libm::exp10(power) / unit).floor()) as usize)
@@ -31,12 +29,12 @@ pub(crate) fn one_in(power: f64) -> String {
 }
 
 /// A share in whole percent.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
 /// A time in the unit that suits it.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.0} µs", 1e6 * s),
         s if s < 1e-2 => format!("{:.2} ms", 1e3 * s),
@@ -47,7 +45,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// The same words for the same reason: `only 3 % overlaps` and `only 11 % overlaps` are one.
-pub(crate) fn without_numbers(reason: &str) -> String {
+pub fn without_numbers(reason: &str) -> String {
     let mut text = String::new();
     let mut rest = reason.chars().peekable();
     while let Some(sign) = rest.next() {
@@ -59,6 +57,38 @@ pub(crate) fn without_numbers(reason: &str) -> String {
         }
     }
     text
+}
+
+/// A number with a space at every thousand, from five digits on.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Plain near one, as a power elsewhere.
+pub fn power_of_ten(power: i32) -> String {
+    if (-4..=4).contains(&power) {
+        return format!("{}", 10_f64.powi(power));
+    }
+    let plain = power.to_string();
+    let raised = plain.chars().map(|digit| match digit {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+    });
+    "10".chars().chain(raised).collect()
 }
 
 #[cfg(test)]
@@ -75,5 +105,19 @@ mod tests {
             ["20 µs", "2.10 ms", "250 ms", "2.00 s", "250 s"]
         );
         assert_eq!(exact(1e-300), "1e-300");
+    }
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!(
+            [7, 1000, 10_000, 1_000_000].map(grouped),
+            ["7", "1000", "10\u{202f}000", "1\u{202f}000\u{202f}000"]
+        );
+    }
+
+    #[test]
+    fn powers_are_readable() {
+        let words = [-12, -5, -4, 0, 4, 5, 6].map(power_of_ten);
+        assert_eq!(words, ["10⁻¹²", "10⁻⁵", "0.0001", "1", "10000", "10⁵", "10⁶"]);
     }
 }

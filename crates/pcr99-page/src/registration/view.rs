@@ -3,14 +3,8 @@
 use pcr99::{Registration, Seconds, Similarity, Status, StopReason};
 use pcr99_cloud::CloudRegistration;
 
-use super::{
-    histogram::Bins,
-    numbers::{duration, percent, shown},
-    rotation::angle_deg,
-    thin::thinned,
-    words::Verdict,
-};
-use crate::{figures::power_of_ten, tables::grouped};
+use super::{histogram::Bins, rotation::angle_deg, thin::thinned, words::Verdict};
+use crate::numbers::{duration, grouped, percent, power_of_ten, shown};
 
 /// Points of each cloud that are drawn.
 const MOST_POINTS: usize = 30_000;

@@ -1,0 +1,1 @@
+//! Typed JSON documents of registrations.
