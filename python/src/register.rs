@@ -151,7 +151,7 @@ pub(crate) fn register<'py>(
             let inliers = found.matches.as_ref().map_or(Vec::new(), |matches| matches.inliers.clone());
             let points = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
             let document = pcr99_cloud::document::of_clouds(&found);
-            Ok((document, inliers, format!("{status}: {}", found.reason), points))
+            Ok((document, inliers, format!("{status}: {}", found.reason()), points))
         })?;
     let beside = |[[a, b, c], [d, e, f]]: [[f64; 3]; 2]| [a, b, c, d, e, f];
     let points = points.map(|points| array(py, points.into_iter().map(beside).collect())).transpose()?;
@@ -192,10 +192,16 @@ pub(crate) fn verify(
         let shift = |by: [f64; 3]| Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], by);
         let inner = shift(source.center()).then(&pose).then(&shift(target.center().map(|x| -x)));
         let assessment = work::with_threads(threads, || {
-            Assessment::of(&source.level(voxel / pose.scale()), &target.level(voxel), &inner, voxel)
+            Assessment::of(&source.sampled(voxel / pose.scale()), &target.sampled(voxel), &inner, voxel)
         })?;
-        let Assessment { overlap_source, overlap_target, agreement, residual, contradiction, distinct } =
-            assessment;
-        Ok([overlap_source, overlap_target, agreement, residual, contradiction, distinct])
+        let a = assessment;
+        Ok([
+            a.overlap_source,
+            a.overlap_target,
+            a.normal_agreement,
+            a.residual_voxels,
+            a.conflict_fraction,
+            a.off_plane_fraction,
+        ])
     })
 }

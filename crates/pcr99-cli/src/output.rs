@@ -62,7 +62,7 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
         Status::NotReliable => "NOT RELIABLE",
         Status::NoSolution => "NO SOLUTION",
     };
-    let _ = writeln!(text, "{status}: {}", found.reason);
+    let _ = writeln!(text, "{status}: {}", found.reason());
     if let (Some(model), Some(fit)) = (&found.target_from_source, &found.assessment) {
         let rmse = found.rmse.map_or(String::new(), |rmse| format!(", residual {} rms", shown(rmse)));
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
@@ -71,7 +71,7 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
             "overlap {} of the source, {} of the target; {} of the normals agree{rmse}",
             percent(fit.overlap_source),
             percent(fit.overlap_target),
-            percent(fit.agreement)
+            percent(fit.normal_agreement)
         );
         let _ = writeln!(text, "scale {}", shown(model.scale()));
         text += &rounded_matrix(model);

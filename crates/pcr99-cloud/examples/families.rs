@@ -52,10 +52,10 @@ fn main() {
                     apart / found.voxel,
                     a.overlap_source,
                     a.overlap_target,
-                    a.agreement,
-                    a.residual,
-                    found.matches.map_or(0.0, |m| m.evidence.log10_nfa),
-                    found.reason
+                    a.normal_agreement,
+                    a.residual_voxels,
+                    found.matches.as_ref().map_or(0.0, |m| m.evidence.log10_nfa),
+                    found.reason()
                 );
             }
         }

@@ -167,7 +167,7 @@ impl Table {
             run.scale,
             run.found.voxel,
             run.cpu,
-            run.found.reason,
+            run.found.reason(),
             stages.join(", ")
         );
     }

@@ -16,7 +16,7 @@ use pcr99::{Doubt, Registration, Similarity, StopReason};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    register::{CloudRegistration, CloudSummary, PoseCandidate, Reason},
+    register::{CloudRegistration, CloudSummary, PoseCandidate},
     verify::Assessment,
 };
 
@@ -60,9 +60,9 @@ pub fn of_clouds(found: &CloudRegistration) -> Value {
     let model = found.target_from_source.as_ref();
     let fit = |a: &Assessment| json!({ "source": a.overlap_source, "target": a.overlap_target });
     let candidate = |c: &PoseCandidate| {
-        json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa,
-                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.agreement, "residual_voxels": c.assessment.residual,
-                "contradiction": c.assessment.contradiction, "distinct": c.assessment.distinct })
+        json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.evidence.map(|e| e.log10_nfa),
+                "overlap": fit(&c.assessment), "normal_agreement": c.assessment.normal_agreement, "residual_voxels": c.assessment.residual_voxels,
+                "contradiction": c.assessment.conflict_fraction, "distinct": c.assessment.off_plane_fraction })
     };
     let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
     let cloud = |c: &CloudSummary| json!({ "points": c.points, "not_finite": c.not_finite, "duplicates": c.duplicates, "sampled": c.sampled });
@@ -76,17 +76,17 @@ pub fn of_clouds(found: &CloudRegistration) -> Value {
         "program": PROGRAM,
         "method": "default",
         "status": found.status.as_str(),
-        "reason": found.reason.to_string(),
+        "reason": found.reason(),
         "transform": model.map(Similarity::matrix),
         "scale": model.map(Similarity::scale),
         "rotation": model.map(Similarity::rotation),
         "translation": model.map(Similarity::translation),
         "fitness": found.fitness(),
         "overlap": found.assessment.as_ref().map(fit),
-        "normal_agreement": found.assessment.map(|a| a.agreement),
+        "normal_agreement": found.assessment.map(|a| a.normal_agreement),
         "rmse": found.rmse,
-        "contradiction": found.assessment.map(|a| a.contradiction),
-        "distinct": found.assessment.map(|a| a.distinct),
+        "contradiction": found.assessment.map(|a| a.conflict_fraction),
+        "distinct": found.assessment.map(|a| a.off_plane_fraction),
         "information": found.information,
         "information_center": found.information_center,
         "voxel": found.voxel,
@@ -123,21 +123,7 @@ pub fn doubt_of_matches(found: &Registration) -> Option<&'static str> {
 
 /// What speaks against a registration of two clouds, in one word; `None` when nothing does.
 pub fn doubt_of_clouds(found: &CloudRegistration) -> Option<&'static str> {
-    match found.reason {
-        Reason::Consistent => None,
-        Reason::NoPose => Some("no_pose"),
-        Reason::Stopped => Some("stopped"),
-        Reason::Chance { .. } => Some("chance"),
-        Reason::PoorFit { .. } => Some("poor_fit"),
-        Reason::LittleOverlap { .. } => Some("little_overlap"),
-        Reason::Ambiguous { .. } => Some("ambiguous"),
-        Reason::Slides => Some("slides"),
-        Reason::FreeSpace { .. } => Some("free_space"),
-        Reason::Extents { .. } => Some("extents"),
-        Reason::Contradicted { .. } => Some("contradicted"),
-        Reason::Plain { .. } => Some("plain"),
-        Reason::Beaten => Some("beaten"),
-    }
+    found.doubt.map(|doubt| doubt.code())
 }
 
 /// Seconds with their stages.

@@ -13,7 +13,7 @@
 //! let source = PreparedCloud::new(RawCloud::new(&source_points))?;
 //! let target = PreparedCloud::new(RawCloud::new(&target_points))?;
 //! let found = register(&source, &target, &RegisterParams::new())?;
-//! assert!(found.is_registered(), "{}", found.reason);
+//! assert!(found.is_registered(), "{}", found.reason());
 //! let moved = found.target_from_source.expect("registered").apply(source_points[9]);
 //! assert!((0..3).all(|axis| (moved[axis] - target_points[9][axis]).abs() < 0.05));
 //! # Ok::<(), pcr99_cloud::RegisterError>(())
@@ -103,8 +103,8 @@ pub mod prepare;
 /// Poses held against the clouds.
 pub mod verify;
 
-/// What each point says of a pose.
-mod witness;
+/// Votes of single points on a pose.
+mod votes;
 
 /// Iterated closest points.
 pub mod refine;
@@ -129,4 +129,7 @@ pub use files::{
 };
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;
-pub use register::{CloudRegistration, RegisterError, RegisterParams, register, register_until};
+pub use register::{
+    CloudRegistration, Doubt, PoseCandidate, PoseRival, RegisterError, RegisterParams, register,
+    register_until,
+};

@@ -76,7 +76,7 @@ pub struct PreparedCloud {
     normals: Option<Vec<[f64; 3]>>,
     viewpoint: Option<[f64; 3]>,
     density: Density,
-    levels: Mutex<Vec<(u64, Arc<Level>)>>,
+    sampled: Mutex<Vec<(u64, Arc<SampledCloud>)>>,
     features: Mutex<Vec<(u64, Orientation, Arc<Features>)>>,
 }
 
@@ -115,7 +115,7 @@ impl PreparedCloud {
             normals,
             viewpoint: cloud.viewpoint.map(|v| minus(v, center)),
             density,
-            levels: Mutex::default(),
+            sampled: Mutex::default(),
             features: Mutex::default(),
         })
     }
@@ -153,11 +153,11 @@ impl PreparedCloud {
     /// About how much memory it takes, in bytes: it grows with the voxel sizes that were asked for.
     pub fn bytes(&self) -> usize {
         let given = size_of_val(&*self.points) + self.normals.as_deref().map_or(0, size_of_val);
-        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        let levels: usize = levels.iter().map(|(_, level)| level.bytes()).sum();
+        let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let sampled: usize = sampled.iter().map(|(_, sampled)| sampled.bytes()).sum();
         let features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
         let features: usize = features.iter().map(|(_, _, features)| features.bytes()).sum();
-        size_of::<Self>() + self.density.bytes() + given + levels + features
+        size_of::<Self>() + self.density.bytes() + given + sampled + features
     }
 
     /// The ways in which the normals of this cloud can be oriented.
@@ -174,21 +174,21 @@ impl PreparedCloud {
         self.viewpoint
     }
 
-    /// The sample with voxels of this size.
-    pub fn level(&self, voxel: f64) -> Arc<Level> {
-        let levels = || self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, level)) = levels().iter().find(|(bits, _)| *bits == voxel.to_bits()) {
-            return Arc::clone(level);
+    /// The cloud sampled with voxels of this size. Made at the first call, then kept.
+    pub fn sampled(&self, voxel: f64) -> Arc<SampledCloud> {
+        let kept = || self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, sampled)) = kept().iter().find(|(bits, _)| *bits == voxel.to_bits()) {
+            return Arc::clone(sampled);
         }
-        // Not under the lock: a thread that waits for others takes up other work, which may want the same.
-        let level = Arc::new(Level::of(&self.points, self.normals.as_deref(), voxel));
-        keep(&mut levels(), (voxel.to_bits(), Arc::clone(&level)));
-        level
+        // Made without holding the lock: a thread that waits inside a parallel loop takes up other work, which may need the same lock.
+        let sampled = Arc::new(SampledCloud::of(&self.points, self.normals.as_deref(), voxel));
+        keep(&mut kept(), (voxel.to_bits(), Arc::clone(&sampled)));
+        sampled
     }
 
     /// The descriptors with voxels of this size.
     pub fn features(&self, voxel: f64, orientation: Orientation) -> Arc<Features> {
-        let level = self.level(voxel);
+        let sampled = self.sampled(voxel);
         let features = || self.features.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(bits, how, _): &&(u64, Orientation, Arc<Features>)| {
             *bits == voxel.to_bits() && *how == orientation
@@ -197,28 +197,28 @@ impl PreparedCloud {
             return Arc::clone(known);
         }
         // Not under the lock, as above.
-        let new = Arc::new(self.describe(&level, orientation));
+        let new = Arc::new(self.describe(&sampled, orientation));
         keep(&mut features(), (voxel.to_bits(), orientation, Arc::clone(&new)));
         new
     }
 
-    fn describe(&self, level: &Level, orientation: Orientation) -> Features {
-        let neighbors = Neighbors::within(&level.tree, &level.points, FEATURE_RADIUS * level.voxel);
-        let mut normals = level.normals().to_vec();
-        let reach = AGREE_RADIUS * level.voxel;
+    fn describe(&self, sampled: &SampledCloud, orientation: Orientation) -> Features {
+        let neighbors = Neighbors::within(&sampled.tree, &sampled.points, FEATURE_RADIUS * sampled.voxel);
+        let mut normals = sampled.normals().to_vec();
+        let reach = AGREE_RADIUS * sampled.voxel;
         match (orientation, self.viewpoint) {
             (Orientation::Given, _) => {
-                orient::along(&level.guides, &mut normals);
+                orient::along(&sampled.guides, &mut normals);
                 if orient::agreement(&neighbors, reach, &normals) < BELIEVED {
-                    orient::consistently(&level.points, &neighbors, reach, &mut normals);
+                    orient::consistently(&sampled.points, &neighbors, reach, &mut normals);
                 }
             }
             (Orientation::Viewpoint, Some(viewpoint)) => {
-                orient::towards(viewpoint, &level.points, &mut normals)
+                orient::towards(viewpoint, &sampled.points, &mut normals)
             }
-            _ => orient::consistently(&level.points, &neighbors, reach, &mut normals),
+            _ => orient::consistently(&sampled.points, &neighbors, reach, &mut normals),
         }
-        let fpfh = Fpfh::of(&level.points, &normals, &neighbors, FEATURE_RADIUS * level.voxel);
+        let fpfh = Fpfh::of(&sampled.points, &normals, &neighbors, FEATURE_RADIUS * sampled.voxel);
         Features { normals, fpfh }
     }
 }
@@ -233,7 +233,7 @@ fn keep<T>(kept: &mut Vec<T>, new: T) {
 
 /// A cloud sampled with voxels of one size.
 #[derive(Debug, Clone)]
-pub struct Level {
+pub struct SampledCloud {
     /// The edge of a voxel.
     pub voxel: f64,
     /// The centroids, relative to the centre of the cloud, neighbours mostly near each other in the list.
@@ -246,7 +246,7 @@ pub struct Level {
     guides: Vec<[f64; 3]>,
 }
 
-impl Level {
+impl SampledCloud {
     /// Samples `points`.
     pub fn of(points: &[[f64; 3]], given_normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
         let sample = VoxelSample::with_normals(points, given_normals, voxel);
@@ -279,7 +279,7 @@ impl Level {
 /// The descriptors of a sampled cloud.
 #[derive(Debug, Clone)]
 pub struct Features {
-    /// The normals of the level, oriented.
+    /// The normals of the sampled, oriented.
     pub normals: Vec<[f64; 3]>,
     /// Descriptors of the points that have one.
     pub fpfh: Fpfh,

@@ -9,7 +9,7 @@ use pcr99::Similarity;
 use rayon::prelude::*;
 
 use crate::{
-    prepare::Level,
+    prepare::SampledCloud,
     vector::{cross, dot, minus, rotate, solve_positive, symmetric_eigen},
 };
 
@@ -36,9 +36,9 @@ const SAME_FACE: f64 = 0.5;
 #[derive(Debug, Clone, Copy)]
 pub struct Icp<'a> {
     /// The cloud that moves.
-    pub source: &'a Level,
+    pub source: &'a SampledCloud,
     /// The cloud that stays.
-    pub target: &'a Level,
+    pub target: &'a SampledCloud,
     /// Planes or points.
     pub refinement: Refinement,
     /// Whether the scale is estimated too. Then target points look for source points as well, else a smaller source would always fit
@@ -199,7 +199,7 @@ impl Icp<'_> {
     }
 
     /// What the pairs within `gate` say of the final pose, in the frame of the target as it was given: `frame` brings there from the
-    /// coordinates of the level.
+    /// coordinates of the sampled.
     pub fn final_fit(&self, pose: &Similarity, gate: f64, frame: &Similarity) -> FinalFit {
         let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let to_points = self.refinement == Refinement::PointToPoint;
@@ -351,7 +351,7 @@ mod tests {
     use pcr99::random::Random;
 
     /// Three faces of a box with sides 3, 2 and 1.5, bent a little.
-    fn surface(seed: u64) -> Level {
+    fn surface(seed: u64) -> SampledCloud {
         let mut random = Random::new(seed);
         let point = |_| {
             let (u, v) = (random.uniform(), random.uniform());
@@ -362,10 +362,15 @@ mod tests {
             }
         };
         let points: Vec<[f64; 3]> = (0..40_000).map(point).collect();
-        Level::of(&points, None, 0.06)
+        SampledCloud::of(&points, None, 0.06)
     }
 
-    fn icp<'a>(source: &'a Level, target: &'a Level, refinement: Refinement, with_scale: bool) -> Icp<'a> {
+    fn icp<'a>(
+        source: &'a SampledCloud,
+        target: &'a SampledCloud,
+        refinement: Refinement,
+        with_scale: bool,
+    ) -> Icp<'a> {
         Icp { source, target, refinement, with_scale, faces: true, points: 3000 }
     }
 

@@ -4,60 +4,64 @@ use pcr99::Similarity;
 
 use crate::{
     grid::{KeyTable, key_of},
-    prepare::Level,
+    prepare::SampledCloud,
     vector::{distance_sq, dot, lower_median, minus},
-    witness::{Jury, Side},
+    votes::{Side, Voters},
 };
 
-/// Points of each cloud that are looked at.
-const LOOKED_AT: usize = 2000;
+/// Number of points of each cloud that are compared.
+const VOTERS: usize = 2000;
 
-/// What the clouds say of a pose.
+/// How well two clouds fit under a pose.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Assessment {
-    /// Share of the source that has target near it.
+    /// Fraction of the source points with a target point within 1.5 voxels.
     pub overlap_source: f64,
-    /// Share of the target that has source near it.
+    /// Fraction of the target points with a source point within 1.5 voxels.
     pub overlap_target: f64,
-    /// Share of the overlapping points whose normals agree.
-    pub agreement: f64,
-    /// Mean distance of overlapping points from the tangent plane of the other, in voxels.
-    pub residual: f64,
-    /// Share of the points with something to say that are a few voxels above or below a surface which the other cloud saw all round
-    /// there. Points on large planes count less: floors and walls are everywhere.
-    pub contradiction: f64,
-    /// Share of all points that overlap and agree, and are neither on a large plane nor at its edge.
-    pub distinct: f64,
+    /// Fraction of the overlapping points whose normals agree within 30°, whatever their signs.
+    pub normal_agreement: f64,
+    /// Mean distance of the overlapping points from the tangent plane of the other cloud, in voxels.
+    pub residual_voxels: f64,
+    /// Fraction of the votes against the pose, of all that are not silent. A point votes against when it lies a few voxels above or below
+    /// a surface that surrounds the place in the other cloud. Points on large planes weigh less, because floors and walls are everywhere.
+    pub conflict_fraction: f64,
+    /// Fraction of all points that vote for the pose and lie neither on a large plane nor within three voxels of one.
+    pub off_plane_fraction: f64,
 }
 
 impl Assessment {
-    /// Of the pose of two sampled clouds; `voxel` in target units.
-    pub fn of(source: &Level, target: &Level, pose: &Similarity, voxel: f64) -> Self {
+    /// Compares two sampled clouds under a pose; `voxel` is in target units.
+    pub fn of(source: &SampledCloud, target: &SampledCloud, pose: &Similarity, voxel: f64) -> Self {
         let (from, to) = (Side::unoriented(source), Side::unoriented(target));
-        Jury::of(source, target, LOOKED_AT).hear(from, to, pose, voxel).assessment
+        Voters::of(source, target, VOTERS).votes_on(from, to, pose, voxel).assessment
     }
 
-    /// Nothing overlaps.
+    /// The fit of clouds that do not overlap.
     pub(crate) const NOTHING: Self = Self {
         overlap_source: 0.0,
         overlap_target: 0.0,
-        agreement: 0.0,
-        residual: 0.0,
-        contradiction: 0.0,
-        distinct: 0.0,
+        normal_agreement: 0.0,
+        residual_voxels: 0.0,
+        conflict_fraction: 0.0,
+        off_plane_fraction: 0.0,
     };
 
-    /// The same pose seen from the other cloud.
+    /// The fit with source and target exchanged.
     pub fn inverse(&self) -> Self {
         Self { overlap_source: self.overlap_target, overlap_target: self.overlap_source, ..*self }
     }
 
-    /// How well it fits, to compare poses of the same clouds: overlap both ways, times the share of agreeing normals, over the residual, times
-    /// the eighth power of the share of points that are not contradicted.
+    /// One number to compare poses of the same clouds by; higher is better.
+    ///
+    /// The product of both overlaps, the normal agreement and the eighth power of the fraction without conflict, divided by the residual
+    /// plus 0.1 voxels.
     pub fn score(&self) -> f64 {
-        let square = (1.0 - self.contradiction) * (1.0 - self.contradiction);
+        let square = (1.0 - self.conflict_fraction) * (1.0 - self.conflict_fraction);
         let trust = square * square * square * square;
-        self.overlap_source * self.overlap_target * self.agreement * trust / (0.1 + self.residual)
+        self.overlap_source * self.overlap_target * self.normal_agreement * trust
+            / (0.1 + self.residual_voxels)
     }
 }
 
@@ -66,7 +70,13 @@ impl Assessment {
 ///
 /// Directions are binned on a cube around the sensor, as finely as voxels appear at the middle distance; the nearest surface of a bin is
 /// what was seen there.
-pub fn free_space_share(from: &Level, to: &Level, pose: &Similarity, viewpoint: [f64; 3], voxel: f64) -> f64 {
+pub fn free_space_share(
+    from: &SampledCloud,
+    to: &SampledCloud,
+    pose: &Similarity,
+    viewpoint: [f64; 3],
+    voxel: f64,
+) -> f64 {
     let mut depths: Vec<f64> = to.points.iter().map(|&p| distance_sq(p, viewpoint).sqrt()).collect();
     let typical = lower_median(&mut depths).unwrap_or(0.0).max(voxel);
     // Two voxels wide, so that no bin on a surface is empty by chance; never coarser than about 15°.
@@ -82,7 +92,7 @@ pub fn free_space_share(from: &Level, to: &Level, pose: &Similarity, viewpoint: 
         seen[bin] = seen[bin].min(depth);
     }
     let (mut in_view, mut in_front) = (0_usize, 0_usize);
-    let stride = from.points.len().div_ceil(LOOKED_AT).max(1);
+    let stride = from.points.len().div_ceil(VOTERS).max(1);
     for &p in from.points.iter().step_by(stride) {
         let Some((key, depth)) = direction(minus(pose.apply(p), viewpoint), step) else { continue };
         let bin = table.number(key);
@@ -119,13 +129,13 @@ mod tests {
     use pcr99::random::Random;
 
     /// Hills over the square from `low` to 3.
-    fn hills(seed: u64, low: f64) -> Level {
+    fn hills(seed: u64, low: f64) -> SampledCloud {
         let mut random = Random::new(seed);
         let point = |_| {
             let (x, y) = (low + (3.0 - low) * random.uniform(), 3.0 * random.uniform());
             [x, y, 0.3 * (2.0 * x).sin() * (3.0 * y).cos()]
         };
-        Level::of(&(0..40_000).map(point).collect::<Vec<_>>(), None, 0.05)
+        SampledCloud::of(&(0..40_000).map(point).collect::<Vec<_>>(), None, 0.05)
     }
 
     fn shifted(by: [f64; 3]) -> Similarity {
@@ -137,7 +147,7 @@ mod tests {
         let (part, whole) = (hills(1, 1.5), hills(2, 0.0));
         let found = Assessment::of(&part, &whole, &shifted([0.0; 3]), 0.05);
         assert!(found.overlap_source > 0.99 && (0.48..0.55).contains(&found.overlap_target), "{found:?}");
-        assert!(found.agreement > 0.98 && found.residual < 0.15, "{found:?}");
+        assert!(found.normal_agreement > 0.98 && found.residual_voxels < 0.15, "{found:?}");
         let back = Assessment::of(&whole, &part, &shifted([0.0; 3]), 0.05);
         assert_eq!(back, found.inverse());
         let wrong = Assessment::of(&part, &whole, &shifted([0.0, 0.5, 0.0]), 0.05);

@@ -45,7 +45,7 @@ fn real_pairs_are_registered_right_and_inversely() {
         let source = moved(&read_points(&row.source).expect("a cloud"), &change);
         let (source, target) = (prepared(&source), prepared(&read_points(&row.target).expect("a cloud")));
         let found = register(&source, &target, &RegisterParams::new()).expect("an outcome");
-        assert_eq!(found.status, Status::Registered, "{}: {}", row.name, found.reason);
+        assert_eq!(found.status, Status::Registered, "{}: {}", row.name, found.reason());
         let pose = found.target_from_source.expect("a pose");
         let (degrees, apart) = errors(&pose, &change.inverse().then(&row.truth), source.center());
         assert!(degrees < 3.0 && apart < 2.0 * row.voxel, "{}: {degrees}° {apart}", row.name);
@@ -67,7 +67,7 @@ fn a_scaled_copy_of_a_real_pair_is_registered() {
     let (source, target) = (prepared(&source), prepared(&read_points(&row.target).expect("a cloud")));
     let found =
         register(&source, &target, &RegisterParams::new().with_scale(Scale::Unknown)).expect("an outcome");
-    assert_eq!(found.status, Status::Registered, "{}", found.reason);
+    assert_eq!(found.status, Status::Registered, "{}", found.reason());
     let (pose, truth) = (found.target_from_source.expect("a pose"), change.inverse().then(&row.truth));
     let (degrees, apart) = errors(&pose, &truth, source.center());
     assert!(degrees < 1.0 && apart < row.voxel, "{degrees}° {apart}");

@@ -106,9 +106,9 @@ fn shown(terminal: Terminal, found: &CloudRegistration, source: &Cloud, target: 
 fn warning(found: &CloudRegistration) -> String {
     match found.status {
         Status::NoSolution => {
-            format!("warning: no solution, so that there is no matrix to print: {}", found.reason)
+            format!("warning: no solution, so that there is no matrix to print: {}", found.reason())
         }
-        _ => format!("warning: NOT RELIABLE: the matrix is only the best guess: {}", found.reason),
+        _ => format!("warning: NOT RELIABLE: the matrix is only the best guess: {}", found.reason()),
     }
 }
 

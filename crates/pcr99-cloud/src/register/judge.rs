@@ -1,236 +1,298 @@
-//! Whether a pose can be trusted.
+//! The judge: decides whether a pose can be relied on.
 //!
-//! Some questions, each with a number and a limit; the first that is answered badly is the reason given. The limits were set on generated
-//! scenes (`tests/scenes`): rooms, facades, objects, terrain, streets, woods and yards, from one place or several.
+//! The judge runs several tests, each of which compares a number with a limit. The first test that fails is the doubt. The limits were
+//! set on generated scenes (`tests/scenes`): rooms, facades, objects, terrain, streets, woods and yards, scanned from one place or
+//! several.
 
 use pcr99::{Similarity, Status};
 
 use super::{
-    Reason,
-    search::{Attempt, Contender, Levels},
+    Doubt, NotRefuted, RefutationTest,
+    search::{Attempt, Candidate, SampledPair},
 };
 use crate::{
     prepare::PreparedCloud,
     vector::{minus, rotate, symmetric_eigen},
     verify::{Assessment, free_space_share},
-    witness::Comparison,
+    votes::Comparison,
 };
 
-/// How firmly the overlap must hold the pose. Right poses of scans have 0.03 to 0.15; a plane, a sphere and a tube less than 0.0003.
-const LEAST_RIGIDITY: f64 = 4e-3;
-/// The clouds must overlap by this much of either, …
-const LEAST_OVERLAP: f64 = 0.1;
-/// … be no farther from each other than this, in voxels, …
-const WORST_RESIDUAL: f64 = 0.35;
-/// … and at least so many of the normals agree; …
-const LEAST_AGREEMENT: f64 = 0.6;
-/// … no more of what can be told may speak against the pose, …
-const MOST_CONTRADICTION: f64 = 0.06;
-/// … and matches must agree by chance at most once in so many powers of ten.
-const SIGNIFICANT: f64 = -6.0;
-/// This share of the points must be explained and not on large planes, which any two rooms or streets have; …
-const LEAST_DISTINCT: f64 = 0.03;
-/// … with matches that agree by chance at most once in so many powers of ten …
-const STRONG: f64 = -100.0;
-/// … this share will do, …
-const SOME_DISTINCT: f64 = 0.01;
-/// … and none is needed when they are stronger still (gentle hills are almost planes), …
-const VERY_STRONG: f64 = -200.0;
-/// … or when this much of one cloud overlaps, borders and all, …
-const WHOLE: f64 = 0.9;
-/// … and they are at least as strong as this.
-const WHOLE_STRONG: f64 = -50.0;
-/// No more of one cloud may be in the space that the other's sensor saw through.
-const MOST_IN_FREE_SPACE: f64 = 0.15;
-/// Another pose that explains less than this share of what this one does is no rival, …
-const SMALL_RIVAL: f64 = 0.4;
-/// … nor is one that so few matches support, compared with this one.
-const UNSUPPORTED_RIVAL: f64 = 0.2;
-/// The clouds tell two poses apart when more by this share of what can be told speaks against one of them, or when the points that one
-/// explains and the other contradicts are this share of all that it explains, …
-const TELLING: f64 = 0.04;
-/// … and in either case so many times what there is on the other side.
-const MUCH_MORE: f64 = 2.0;
-/// Where both explain a point, one of them fits worse when the surfaces are so many times as far apart, …
-const FARTHER: f64 = 1.25;
-/// … and so many voxels more. For a right pose beside a wrong one it was at most 0.025 voxels more.
-const FARTHER_BY: f64 = 0.05;
-/// Clouds of which one is so many times as large as the other are hardly in the same unit.
-const EXTREME_RATIO: f64 = 10.0;
-/// Decoys that are brought into place.
-const SETTLED_DECOYS: usize = 4;
-/// Points of the moving cloud that all decoys are held against.
-const DECOY_POINTS: usize = 150;
+/// Limits that the sentences of doubts quote.
+pub(super) mod limits {
+    /// Smallest overlap, as a fraction of the cloud that overlaps more.
+    pub(in crate::register) const OVERLAP: f64 = 0.1;
+    /// Largest mean distance between the surfaces, in voxels.
+    pub(in crate::register) const RESIDUAL_VOXELS: f64 = 0.35;
+    /// Smallest fraction of overlapping points whose normals agree.
+    pub(in crate::register) const NORMAL_AGREEMENT: f64 = 0.6;
+    /// Largest fraction of votes against the pose, of those that are not silent.
+    pub(in crate::register) const CONFLICT_FRACTION: f64 = 0.06;
+    /// Largest log₁₀ of the number of false alarms.
+    pub(in crate::register) const LOG10_NFA: f64 = -6.0;
+    /// Largest fraction of one cloud in the space that the other sensor saw through.
+    pub(in crate::register) const FREE_SPACE_FRACTION: f64 = 0.15;
+    /// A rival that explains less than this fraction of what the answer explains is refuted.
+    pub(in crate::register) const RIVAL_EXPLAINED: f64 = 0.4;
+    /// A rival with less than this fraction of the answer's inliers is refuted.
+    pub(in crate::register) const RIVAL_INLIERS: f64 = 0.2;
+    /// A rival is refuted when more than this fraction of the points contradict it and not the answer.
+    pub(in crate::register) const TELLING_FRACTION: f64 = 0.04;
+}
 
-/// A verdict, and what it rests on.
-#[derive(Debug, Clone, Copy)]
+/// Smallest rigidity of the overlap. Right poses of scans have 0.03 to 0.15; a plane, a sphere and a tube have less than 0.0003.
+const LEAST_RIGIDITY: f64 = 4e-3;
+/// Smallest fraction of points that align off large planes. Any two rooms or streets have large planes.
+const LEAST_OFF_PLANE: f64 = 0.03;
+/// A smaller fraction off large planes suffices when log₁₀ of the number of false alarms is at most this.
+const STRONG: f64 = -100.0;
+/// The fraction off large planes that suffices for strong matches.
+const LEAST_OFF_PLANE_STRONG: f64 = 0.01;
+/// No fraction off large planes is needed when log₁₀ of the number of false alarms is at most this: gentle hills are almost planes.
+const VERY_STRONG: f64 = -200.0;
+/// None is needed either when this fraction of one cloud overlaps, because its borders then align as well, …
+const WHOLE: f64 = 0.9;
+/// … and log₁₀ of the number of false alarms is at most this.
+const WHOLE_STRONG: f64 = -50.0;
+/// Weight of the contradictions of the answer when they are compared with those of a rival.
+const MUCH_MORE: f64 = 2.0;
+/// A rival fits worse, at the points that both explain, when its surfaces are this many times as far apart, …
+const FARTHER: f64 = 1.25;
+/// … plus this many voxels. For a right pose beside a wrong one the difference was at most 0.025 voxels.
+const FARTHER_BY: f64 = 0.05;
+/// Largest ratio of the extents of the two clouds. Beyond it, an unreliable pose is blamed on different units.
+const EXTREME_RATIO: f64 = 10.0;
+/// Number of poses derived from the shape of the clouds that are refined and tested as rivals.
+const REFINED_RIVALS: usize = 4;
+/// Number of points of the moving cloud that rank those poses before they are refined.
+const RANKING_POINTS: usize = 150;
+
+/// The verdict on a pose, and the numbers that it rests on.
+#[derive(Debug, Clone)]
 pub(super) struct Judgement {
     pub(super) status: Status,
-    pub(super) reason: Reason,
+    pub(super) doubt: Option<Doubt>,
+    pub(super) rival: Option<Rival>,
     pub(super) assessment: Assessment,
+}
+
+/// A candidate that could not be refuted beside the answer.
+#[derive(Debug, Clone)]
+pub(super) struct Rival {
+    pub(super) candidate: Candidate,
+    pub(super) score_ratio: f64,
+    pub(super) not_refuted_because: NotRefuted,
 }
 
 /// What is judged.
 pub(super) struct Case<'a> {
-    pub(super) levels: &'a Levels,
+    pub(super) sampled: &'a SampledPair,
     pub(super) moving: &'a PreparedCloud,
     pub(super) fixed: &'a PreparedCloud,
-    /// The refined pose, with what matches and clouds say of it.
-    pub(super) this: &'a Contender,
-    /// All poses that were looked at, judged by the same matches.
-    pub(super) known: &'a [Contender],
+    /// The refined pose, with its matches and votes.
+    pub(super) this: &'a Candidate,
+    /// All poses that were compared with the clouds, judged by the same matches.
+    pub(super) known: &'a [Candidate],
     pub(super) attempt: Option<&'a Attempt>,
-    /// Whether it came from the caller.
+    /// Whether the pose came from the caller.
     pub(super) is_given: bool,
     pub(super) with_scale: bool,
 }
 
 impl Judgement {
-    /// There is no pose to judge.
+    /// The verdict when there is no pose to judge.
     pub(super) fn nothing(was_stopped: bool) -> Self {
-        let reason = if was_stopped { Reason::Stopped } else { Reason::NoPose };
-        Self { status: Status::NoSolution, reason, assessment: Assessment::NOTHING }
+        let doubt = if was_stopped { Doubt::Stopped } else { Doubt::NoConsensus };
+        Self { status: Status::NoSolution, doubt: Some(doubt), rival: None, assessment: Assessment::NOTHING }
     }
+}
+
+/// The first test that the overlap fails.
+fn overlap_doubt(fit: &Assessment) -> Option<Doubt> {
+    let overlap = fit.overlap_source.max(fit.overlap_target);
+    (overlap < limits::OVERLAP).then_some(Doubt::LittleOverlap { overlap })
+}
+
+/// The first test that the fit of the surfaces or the matches fail.
+fn fit_doubt(fit: &Assessment, log10_nfa: f64) -> Option<Doubt> {
+    let Assessment { residual_voxels, normal_agreement, conflict_fraction, off_plane_fraction, .. } = *fit;
+    if residual_voxels > limits::RESIDUAL_VOXELS || normal_agreement < limits::NORMAL_AGREEMENT {
+        return Some(Doubt::PoorFit { residual_voxels, normal_agreement });
+    }
+    if conflict_fraction > limits::CONFLICT_FRACTION {
+        return Some(Doubt::Conflict { fraction: conflict_fraction });
+    }
+    if log10_nfa > limits::LOG10_NFA {
+        return Some(Doubt::Chance { log10_nfa });
+    }
+    let overlap = fit.overlap_source.max(fit.overlap_target);
+    let is_distinct = off_plane_fraction >= LEAST_OFF_PLANE
+        || (off_plane_fraction >= LEAST_OFF_PLANE_STRONG && log10_nfa <= STRONG)
+        || log10_nfa <= VERY_STRONG
+        || (overlap >= WHOLE && log10_nfa <= WHOLE_STRONG);
+    (!is_distinct).then_some(Doubt::OnlyPlanes { off_plane_fraction })
+}
+
+/// The first test that a candidate fails by its own numbers, without its rigidity, the sensors' positions and other candidates.
+pub(super) fn own_doubt(candidate: &Candidate) -> Option<Doubt> {
+    let fit = &candidate.votes.assessment;
+    overlap_doubt(fit).or_else(|| fit_doubt(fit, candidate.log10_nfa()))
 }
 
 impl Case<'_> {
     /// The verdict.
     pub(super) fn judge(&self) -> Judgement {
-        let reason = match self.doubt() {
-            Reason::Consistent => Reason::Consistent,
-            _ if self.extent_ratio() > EXTREME_RATIO => Reason::Extents { ratio: self.extent_ratio() },
-            doubt => doubt,
+        let rival = if let Some(doubt) = self.doubt_without_rivals() { Err(doubt) } else { Ok(self.rival()) };
+        let doubt = match &rival {
+            Err(doubt) => Some(*doubt),
+            Ok(rival) => rival.as_ref().map(|rival| self.rival_doubt(rival)),
         };
-        let status = if reason == Reason::Consistent { Status::Registered } else { Status::NotReliable };
-        Judgement { status, reason, assessment: self.this.heard.assessment }
+        let ratio = self.extent_ratio();
+        let doubt =
+            doubt.map(|doubt| if ratio > EXTREME_RATIO { Doubt::SizeMismatch { ratio } } else { doubt });
+        let status = if doubt.is_none() { Status::Registered } else { Status::NotReliable };
+        Judgement { status, doubt, rival: rival.ok().flatten(), assessment: self.this.votes.assessment }
     }
 
-    /// How many times as large one cloud is as the other.
+    /// Extent of the larger cloud divided by that of the smaller.
     fn extent_ratio(&self) -> f64 {
         let extents =
             [self.this.pose.scale() * self.moving.density().extent(), self.fixed.density().extent()];
         (extents[0] / extents[1]).max(extents[1] / extents[0])
     }
 
-    /// The first doubt, or none.
-    fn doubt(&self) -> Reason {
-        let Assessment { overlap_source, overlap_target, agreement, residual, contradiction, distinct } =
-            self.this.heard.assessment;
-        let overlap = overlap_source.max(overlap_target);
-        if overlap < LEAST_OVERLAP {
-            return Reason::LittleOverlap { overlap };
+    /// The first failed test of those that need no other pose.
+    fn doubt_without_rivals(&self) -> Option<Doubt> {
+        let fit = &self.this.votes.assessment;
+        if let Some(doubt) = overlap_doubt(fit) {
+            return Some(doubt);
         }
-        if self.levels.rigidity(&self.this.pose) < LEAST_RIGIDITY {
-            return Reason::Slides;
+        let rigidity = self.sampled.rigidity(&self.this.pose);
+        if rigidity < LEAST_RIGIDITY {
+            return Some(Doubt::Underconstrained { rigidity });
         }
-        if residual > WORST_RESIDUAL || agreement < LEAST_AGREEMENT {
-            return Reason::PoorFit { residual, agreement };
+        if let Some(doubt) = fit_doubt(fit, self.this.log10_nfa()) {
+            return Some(doubt);
         }
-        if contradiction > MOST_CONTRADICTION {
-            return Reason::Contradicted { share: contradiction };
-        }
-        if self.this.log10_nfa > SIGNIFICANT {
-            return Reason::Chance { log10_nfa: self.this.log10_nfa };
-        }
-        let is_distinct = distinct >= LEAST_DISTINCT
-            || (distinct >= SOME_DISTINCT && self.this.log10_nfa <= STRONG)
-            || self.this.log10_nfa <= VERY_STRONG
-            || (overlap >= WHOLE && self.this.log10_nfa <= WHOLE_STRONG);
-        if !is_distinct {
-            return Reason::Plain { share: distinct };
-        }
-        let share = self.free_space();
-        if share > MOST_IN_FREE_SPACE {
-            return Reason::FreeSpace { share };
-        }
-        let mut rivals: Vec<&Contender> =
-            self.known.iter().filter(|rival| self.levels.differ(&self.this.pose, &rival.pose)).collect();
-        rivals.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
-        if let Some(rival) = rivals.into_iter().find(|rival| !self.is_refuted(rival)) {
-            return self.beaten_by(rival);
-        }
-        match self.decoys().iter().find(|decoy| !self.is_refuted(decoy)) {
-            Some(decoy) => self.beaten_by(decoy),
-            None => Reason::Consistent,
-        }
+        let fraction = self.free_space();
+        (fraction > limits::FREE_SPACE_FRACTION).then_some(Doubt::FreeSpace { fraction })
     }
 
-    /// Why this pose is not to be trusted beside another.
-    fn beaten_by(&self, rival: &Contender) -> Reason {
-        let share = rival.score() / self.this.score();
-        if self.is_given && share > 1.0 {
-            Reason::Beaten
+    /// The first rival that is not refuted: of the candidates, best first, then of the poses that the shape of the clouds suggests.
+    fn rival(&self) -> Option<Rival> {
+        let mut others: Vec<&Candidate> =
+            self.known.iter().filter(|other| self.sampled.differ(&self.this.pose, &other.pose)).collect();
+        others.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
+        let unrefuted = |other: &Candidate| {
+            self.not_refuted(other).map(|not_refuted_because| Rival {
+                candidate: other.clone(),
+                score_ratio: finite_ratio(other.score(), self.this.score()),
+                not_refuted_because,
+            })
+        };
+        others.into_iter().find_map(unrefuted).or_else(|| self.suggested_rivals().iter().find_map(unrefuted))
+    }
+
+    /// The doubt that an unrefuted rival raises.
+    fn rival_doubt(&self, rival: &Rival) -> Doubt {
+        let score_ratio = rival.score_ratio;
+        if self.is_given && rival.candidate.score() > self.this.score() {
+            Doubt::BetterPoseFound { score_ratio }
         } else {
-            Reason::Ambiguous { share: share.min(1.0) }
+            Doubt::Ambiguous { score_ratio }
         }
     }
 
-    /// Whether something tells that this pose is right and the other is not.
-    fn is_refuted(&self, rival: &Contender) -> bool {
-        let (this, other) = (&self.this.heard, &rival.heard);
-        let Comparison { told, askew, residual } = self.levels.jury().compare(this, other);
-        let fits_worse = residual[1] > FARTHER * residual[0] + FARTHER_BY
-            && askew[0] - askew[1] > TELLING * this.explained;
-        other.explained < SMALL_RIVAL * this.explained
-            || (rival.inliers as f64) < UNSUPPORTED_RIVAL * self.this.inliers as f64
-            || told[0] > TELLING * this.explained + MUCH_MORE * told[1]
-            || fits_worse
-            || other.assessment.contradiction > TELLING + MUCH_MORE * this.assessment.contradiction
+    /// Why the clouds and matches do not refute another pose; `None` when one of the tests refutes it.
+    fn not_refuted(&self, other: &Candidate) -> Option<NotRefuted> {
+        let (this, votes) = (&self.this.votes, &other.votes);
+        let Comparison { contradicted, askew, residual } = self.sampled.voters().compare(this, votes);
+        let is_farther = residual[1] > FARTHER * residual[0] + FARTHER_BY;
+        let telling = limits::TELLING_FRACTION;
+        let conflict = [this.assessment.conflict_fraction, votes.assessment.conflict_fraction];
+        let is_refuted = votes.explained < limits::RIVAL_EXPLAINED * this.explained
+            || (other.inliers as f64) < limits::RIVAL_INLIERS * self.this.inliers as f64
+            || contradicted[0] > telling * this.explained + MUCH_MORE * contradicted[1]
+            || (is_farther && askew[0] - askew[1] > telling * this.explained)
+            || conflict[1] > telling + MUCH_MORE * conflict[0];
+        if is_refuted {
+            return None;
+        }
+        // The same tests as fractions, to say by how much each failed.
+        let explained_ratio = finite_ratio(votes.explained, this.explained);
+        let inlier_ratio = finite_ratio(other.inliers as f64, self.this.inliers as f64);
+        let net = [
+            finite_ratio(contradicted[0] - MUCH_MORE * contradicted[1], this.explained),
+            if is_farther { finite_ratio(askew[0] - askew[1], this.explained) } else { 0.0 },
+            conflict[1] - MUCH_MORE * conflict[0],
+        ];
+        let contradicting_fraction = net.into_iter().fold(0.0, f64::max);
+        let nearness = [
+            (RefutationTest::ExplainsAsMuch, limits::RIVAL_EXPLAINED / explained_ratio),
+            (RefutationTest::AsManyMatches, limits::RIVAL_INLIERS / inlier_ratio),
+            (RefutationTest::NoContradictingPoints, contradicting_fraction / telling),
+        ];
+        let closest = nearness.into_iter().reduce(|best, test| if test.1 > best.1 { test } else { best })?.0;
+        Some(NotRefuted { closest, explained_ratio, inlier_ratio, contradicting_fraction })
     }
 
-    /// Share of the points that are where the other sensor saw free space, where a sensor's place is known.
+    /// Fraction of the points that lie where the other sensor saw free space; 0 where no sensor's position is known.
     fn free_space(&self) -> f64 {
-        let (levels, pose) = (self.levels, &self.this.pose);
-        let voxel = levels.voxel(pose.scale());
+        let (sampled, pose) = (self.sampled, &self.this.pose);
+        let voxel = sampled.voxel(pose.scale());
         let there =
-            self.fixed.viewpoint().map(|v| free_space_share(&levels.moving, &levels.fixed, pose, v, voxel));
+            self.fixed.viewpoint().map(|v| free_space_share(&sampled.moving, &sampled.fixed, pose, v, voxel));
         let back = pose.inverse();
         let here = self
             .moving
             .viewpoint()
-            .map(|v| free_space_share(&levels.fixed, &levels.moving, &back, v, voxel * back.scale()));
+            .map(|v| free_space_share(&sampled.fixed, &sampled.moving, &back, v, voxel * back.scale()));
         there.unwrap_or(0.0).max(here.unwrap_or(0.0))
     }
 
-    /// Poses of which the shape of the clouds makes one think: turned about the principal axes of the moving cloud, which fits again what
-    /// is symmetric, and shifted as matches have it, which fits again what repeats itself. Brought into place.
-    fn decoys(&self) -> Vec<Contender> {
+    /// Refined poses that the shape of the clouds suggests.
+    ///
+    /// Turns about the principal axes of the moving cloud fit again when it is symmetric. Shifts on which matches agree fit again when the
+    /// scene repeats itself.
+    fn suggested_rivals(&self) -> Vec<Candidate> {
         let pose = &self.this.pose;
-        let (center, axes) = principal_axes(&self.levels.moving.points);
+        let (center, axes) = principal_axes(&self.sampled.moving.points);
         let center = pose.apply(center);
         let axes = axes.map(|axis| rotate(&pose.rotation(), axis));
         let turned = turns(&axes).into_iter().map(|turn| {
             let moved = rotate(&turn, center);
             pose.then(&Similarity::new(1.0, turn, minus(center, moved)))
         });
-        let shifts = self.attempt.map_or(Vec::new(), |attempt| attempt.shifts(self.levels, pose));
+        let shifts = self.attempt.map_or(Vec::new(), |attempt| attempt.shifts(self.sampled, pose));
         let unturned = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let shifted = shifts.into_iter().map(|by| pose.then(&Similarity::new(1.0, unturned, by)));
-        let roughly = |pose: &Similarity| self.levels.explained_roughly(pose, DECOY_POINTS);
-        // Before it is brought into place, a decoy explains less than it will.
-        let least = 0.5 * SMALL_RIVAL * roughly(pose);
-        let mut decoys: Vec<(f64, Similarity)> =
+        let roughly = |pose: &Similarity| self.sampled.explained_roughly(pose, RANKING_POINTS);
+        // A pose explains less before it is refined than after, hence half of the limit.
+        let least = 0.5 * limits::RIVAL_EXPLAINED * roughly(pose);
+        let mut suggested: Vec<(f64, Similarity)> =
             turned.chain(shifted).map(|pose| (roughly(&pose), pose)).collect();
-        decoys.retain(|(share, _)| *share >= least);
-        decoys.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let settled = decoys.iter().take(SETTLED_DECOYS).filter_map(|(_, start)| {
-            let settled = self.levels.settle(*start, self.with_scale, Default::default());
-            if !self.levels.differ(pose, &settled) {
+        suggested.retain(|(share, _)| *share >= least);
+        suggested.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let refined = suggested.iter().take(REFINED_RIVALS).filter_map(|(_, start)| {
+            let refined = self.sampled.refine_coarsely(*start, self.with_scale, Default::default());
+            if !self.sampled.differ(pose, &refined) {
                 return None;
             }
             Some(match self.attempt {
-                Some(attempt) => attempt.hold(self.levels, *start, settled),
-                None => {
-                    let heard = self.levels.hear(&settled);
-                    Contender { start: *start, pose: settled, inliers: 0, log10_nfa: 0.0, heard }
-                }
+                Some(attempt) => attempt.compare(self.sampled, *start, refined),
+                None => Candidate::without_matches(self.sampled, *start, refined),
             })
         });
-        settled.collect()
+        refined.collect()
     }
 }
 
-/// Turns about each of three axes by multiples of 30°, and the half turns that lie between two of them.
+/// `part / whole`, or 1 where that is not finite.
+fn finite_ratio(part: f64, whole: f64) -> f64 {
+    let ratio = part / whole;
+    if ratio.is_finite() { ratio } else { 1.0 }
+}
+
+/// Rotations about each of three axes by multiples of 30°, and the half turns about the diagonals between two of them.
 fn turns(axes: &[[f64; 3]; 3]) -> Vec<[[f64; 3]; 3]> {
     let half = (0.75_f64).sqrt();
     // Cosine and sine of 30°, 60°, …, 330°.
@@ -259,7 +321,7 @@ fn turns(axes: &[[f64; 3]; 3]) -> Vec<[[f64; 3]; 3]> {
     turns
 }
 
-/// The rotation about a unit vector (Rodrigues).
+/// Rotation about a unit vector (Rodrigues).
 fn turn(axis: [f64; 3], cosine: f64, sine: f64) -> [[f64; 3]; 3] {
     let [x, y, z] = axis;
     let across = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]];
@@ -271,7 +333,7 @@ fn turn(axis: [f64; 3], cosine: f64, sine: f64) -> [[f64; 3]; 3] {
     })
 }
 
-/// The mean of points and the directions of least to most spread, a right-handed frame.
+/// Mean of points and their principal axes, from least to most spread, as a right-handed frame.
 pub(super) fn principal_axes(points: &[[f64; 3]]) -> ([f64; 3], [[f64; 3]; 3]) {
     let n = points.len().max(1) as f64;
     let mean: [f64; 3] = std::array::from_fn(|k| points.iter().map(|p| p[k]).sum::<f64>() / n);

@@ -16,6 +16,7 @@
 //! inverse.
 
 mod clock;
+mod doubt;
 mod error;
 mod judge;
 mod outcome;
@@ -31,14 +32,15 @@ use pcr99::{
 };
 use rayon::ThreadPoolBuilder;
 
+pub use doubt::{Doubt, NotRefuted, RefutationTest};
 pub use error::RegisterError;
-pub use outcome::{CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, Reason};
+pub use outcome::{CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, PoseRival};
 pub use params::RegisterParams;
 
 use self::{
     clock::Clock,
-    judge::{Case, Judgement},
-    search::{Attempt, Contender, Effort, Levels, Pair},
+    judge::{Case, Judgement, Rival, own_doubt},
+    search::{Attempt, Candidate, Effort, Pair, SampledPair},
 };
 use crate::{
     orient::Orientation,
@@ -84,7 +86,7 @@ pub fn register_until(
     }
 }
 
-/// Points of the dense level that the last refinement uses, …
+/// Points of the dense sampled that the last refinement uses, …
 const FINE_POINTS: usize = 5000;
 /// … and what comes before it, which need not be as exact.
 const ROUGH_POINTS: usize = 1250;
@@ -94,7 +96,7 @@ const MOST_SAMPLED: usize = 40_000;
 const FINEST: f64 = 1e-5;
 /// Clouds of which so much overlaps are the same.
 const ALL_OVERLAPS: f64 = 0.8;
-/// The dense level has voxels of this share of the others.
+/// The dense sampled has voxels of this share of the others.
 const FINE: f64 = 0.5;
 
 /// One registration at work.
@@ -112,11 +114,11 @@ struct Task<'a> {
 
 /// What a task has come to.
 struct Found {
-    levels: Levels,
+    sampled: SampledPair,
     /// Best first.
-    known: Vec<Contender>,
+    known: Vec<Candidate>,
     attempt: Option<Attempt>,
-    pose: Option<(Contender, Judgement)>,
+    pose: Option<(Candidate, Judgement)>,
 }
 
 impl<'a> Task<'a> {
@@ -153,7 +155,7 @@ impl<'a> Task<'a> {
     }
 
     /// The clouds with the voxels that suit them when one unit of the moving cloud is `scale` of the fixed one.
-    fn levels(&mut self, scale: f64) -> Levels {
+    fn sampled(&mut self, scale: f64) -> SampledPair {
         let fixed_voxel = match self.params.voxel() {
             Some(voxel) if self.swapped => self.affordable(voxel.get() * scale, scale),
             Some(voxel) => self.affordable(voxel.get(), scale),
@@ -162,11 +164,11 @@ impl<'a> Task<'a> {
             }
         };
         self.clock.lap("voxel size");
-        let levels = self.pair.levels(fixed_voxel / scale, fixed_voxel);
+        let sampled = self.pair.sampled(fixed_voxel / scale, fixed_voxel);
         self.clock.lap("voxels");
-        rayon::join(|| levels.moving.normals().len(), || levels.fixed.normals().len());
+        rayon::join(|| sampled.moving.normals().len(), || sampled.fixed.normals().len());
         self.clock.lap("normals");
-        levels
+        sampled
     }
 
     /// A given voxel, or a coarser one where it would leave more points than can be matched all with all.
@@ -198,37 +200,37 @@ impl<'a> Task<'a> {
         given: Option<Similarity>,
     ) -> Result<Found, RegisterError> {
         let with_scale = !matches!(range, Scale::Known(_));
-        let levels = self.levels(scale);
-        let mut found = Found { levels, known: Vec::new(), attempt: None, pose: None };
-        let mut initial: Option<Contender> = None;
+        let sampled = self.sampled(scale);
+        let mut found = Found { sampled, known: Vec::new(), attempt: None, pose: None };
+        let mut initial: Option<Candidate> = None;
         for effort in [Effort::Mutual, Effort::All] {
             if self.is_stopped() {
                 break;
             }
             let attempt =
-                self.pair.attempt(&found.levels, range, effort, self.params, self.stop, &mut self.clock)?;
+                self.pair.attempt(&found.sampled, range, effort, self.params, self.stop, &mut self.clock)?;
             if let Some(start) = given.filter(|_| initial.is_none()) {
-                initial = Some(found.levels.given(start, with_scale, self.params.refinement()));
+                initial = Some(found.sampled.given(start, with_scale, self.params.refinement()));
             }
             if let Some(attempt) = attempt {
                 // All poses are judged by the same matches, those of the last search.
-                found.known.iter_mut().chain(&mut initial).for_each(|c| attempt.count(&found.levels, c));
-                found.known.extend(attempt.contenders(&found.levels, with_scale, self.params.refinement()));
+                found.known.iter_mut().chain(&mut initial).for_each(|c| attempt.count(&found.sampled, c));
+                found.known.extend(attempt.candidates(&found.sampled, with_scale, self.params.refinement()));
                 found.attempt = Some(attempt);
             }
             if found.known.is_empty() && given.is_none() {
-                found.known.push(found.levels.guess(scale, with_scale));
+                found.known.push(found.sampled.guess(scale, with_scale));
             }
             found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
             self.clock.lap("verify");
             let best = initial.clone().or_else(|| found.known.first().cloned());
             let Some(best) = best else { break };
             let judged = self.refine_and_judge(&found, &best, with_scale);
-            // What slides although all of it overlaps will slide whatever is found: a ball in a ball.
+            // When all of two underconstrained clouds overlaps, as of two spheres, no other pose would be better constrained.
             let Assessment { overlap_source, overlap_target, .. } = judged.1.assessment;
-            let slides =
-                judged.1.reason == Reason::Slides && overlap_source.min(overlap_target) > ALL_OVERLAPS;
-            let done = judged.1.status == Status::Registered || slides;
+            let is_hopeless = matches!(judged.1.doubt, Some(Doubt::Underconstrained { .. }))
+                && overlap_source.min(overlap_target) > ALL_OVERLAPS;
+            let done = judged.1.status == Status::Registered || is_hopeless;
             found.pose = Some(judged);
             if done {
                 break;
@@ -237,7 +239,7 @@ impl<'a> Task<'a> {
         // The pose that was judged, with the numbers that it was judged by, comes first.
         if let Some((this, _)) = &found.pose {
             let this = this.clone();
-            let is_it = |c: &Contender| given.is_none() && c.start == this.start;
+            let is_it = |c: &Candidate| given.is_none() && c.start == this.start;
             found.known.retain(|c| !is_it(c));
             found.known.insert(0, this);
         }
@@ -264,13 +266,13 @@ impl<'a> Task<'a> {
     fn refine_and_judge(
         &mut self,
         found: &Found,
-        best: &Contender,
+        best: &Candidate,
         with_scale: bool,
-    ) -> (Contender, Judgement) {
+    ) -> (Candidate, Judgement) {
         let pose = match self.params.refinement() {
             Refinement::None => best.start,
             _ => {
-                let (dense, voxel) = self.dense(&found.levels, best.pose.scale());
+                let (dense, voxel) = self.dense(&found.sampled, best.pose.scale());
                 let fine = self.fine(&dense, with_scale);
                 let rough = Icp { points: ROUGH_POINTS, ..fine };
                 let near = rough.run(best.pose, voxel, FINE * voxel, 20);
@@ -279,11 +281,11 @@ impl<'a> Task<'a> {
         };
         self.clock.lap("refine");
         let this = match &found.attempt {
-            Some(attempt) => attempt.hold(&found.levels, best.start, pose),
-            None => Contender { pose, heard: found.levels.hear(&pose), ..best.clone() },
+            Some(attempt) => attempt.compare(&found.sampled, best.start, pose),
+            None => Candidate { pose, votes: found.sampled.votes_on(&pose), ..best.clone() },
         };
         let case = Case {
-            levels: &found.levels,
+            sampled: &found.sampled,
             moving: self.pair.moving,
             fixed: self.pair.fixed,
             this: &this,
@@ -298,12 +300,12 @@ impl<'a> Task<'a> {
     }
 
     /// The clouds sampled more densely, and the voxel of the others in fixed units.
-    fn dense(&self, levels: &Levels, scale: f64) -> (Levels, f64) {
-        let voxel = levels.voxel(scale);
-        (self.pair.levels(FINE * levels.moving.voxel, FINE * levels.fixed.voxel), voxel)
+    fn dense(&self, sampled: &SampledPair, scale: f64) -> (SampledPair, f64) {
+        let voxel = sampled.voxel(scale);
+        (self.pair.sampled(FINE * sampled.moving.voxel, FINE * sampled.fixed.voxel), voxel)
     }
 
-    fn fine<'l>(&self, dense: &'l Levels, with_scale: bool) -> Icp<'l> {
+    fn fine<'l>(&self, dense: &'l SampledPair, with_scale: bool) -> Icp<'l> {
         Icp {
             source: &dense.moving,
             target: &dense.fixed,
@@ -341,28 +343,29 @@ impl<'a> Task<'a> {
         let seen = |assessment: Assessment| {
             if self.swapped { assessment.inverse() } else { assessment }
         };
-        let candidate = |c: &Contender| PoseCandidate {
+        let candidate = |c: &Candidate| PoseCandidate {
             target_from_source: self.outward(&c.pose),
             inlier_count: c.inliers,
-            log10_nfa: c.log10_nfa,
-            assessment: seen(c.heard.assessment),
+            evidence: c.evidence,
+            assessment: seen(c.votes.assessment),
+            doubt: own_doubt(c),
         };
-        let summaries = [(self.pair.moving, &found.levels.moving), (self.pair.fixed, &found.levels.fixed)]
-            .map(|(cloud, level)| CloudSummary::of(cloud, level.points.len()));
+        let summaries = [(self.pair.moving, &found.sampled.moving), (self.pair.fixed, &found.sampled.fixed)]
+            .map(|(cloud, sampled)| CloudSummary::of(cloud, sampled.points.len()));
         let [source, target] = if self.swapped { [summaries[1], summaries[0]] } else { summaries };
         let (pose, judgement) = match &found.pose {
-            Some((this, judgement)) => (Some(this.pose), *judgement),
+            Some((this, judgement)) => (Some(this.pose), judgement.clone()),
             None => (None, Judgement::nothing(self.stopped.is_some())),
         };
         let fit: Option<FinalFit> = pose.map(|pose| {
-            let (dense, voxel) = self.dense(&found.levels, pose.scale());
+            let (dense, voxel) = self.dense(&found.sampled, pose.scale());
             let with_scale = !matches!(self.scale, Scale::Known(_));
             self.fine(&dense, with_scale).final_fit(&pose, voxel, &self.target_frame(&pose))
         });
         let scale = pose.map_or(1.0, |pose| pose.scale());
         let unit = if self.swapped { 1.0 / scale } else { 1.0 };
         let matches = match (&found.attempt, &pose) {
-            (Some(attempt), Some(pose)) => attempt.summary(&found.levels, pose, unit),
+            (Some(attempt), Some(pose)) => attempt.summary(&found.sampled, pose, unit),
             _ => None,
         };
         let matches = matches.map(|mut summary| {
@@ -371,7 +374,20 @@ impl<'a> Task<'a> {
         });
         CloudRegistration {
             status: judgement.status,
-            reason: judgement.reason,
+            doubt: judgement.doubt,
+            rival: judgement.rival.map(|rival| {
+                let PoseCandidate { target_from_source, inlier_count, evidence, assessment, .. } =
+                    candidate(&rival.candidate);
+                let Rival { score_ratio, not_refuted_because, .. } = rival;
+                PoseRival {
+                    target_from_source,
+                    inlier_count,
+                    evidence,
+                    assessment,
+                    score_ratio,
+                    not_refuted_because,
+                }
+            }),
             target_from_source: pose.map(|pose| self.outward(&pose)),
             assessment: pose.map(|_| seen(judgement.assessment)),
             rmse: fit.as_ref().and_then(|fit| fit.rmse),
@@ -379,7 +395,7 @@ impl<'a> Task<'a> {
             information: fit.map(|fit| fit.information),
             matches,
             candidates: found.known.iter().map(candidate).collect(),
-            voxel: unit * found.levels.voxel(scale),
+            voxel: unit * found.sampled.voxel(scale),
             orientation: self.pair.orientation,
             stopped: self.stopped,
             source,

@@ -1,126 +1,19 @@
-//! What comes back from a registration.
+//! The result of a registration.
 
 use pcr99::{Counters, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
 
+use super::{Doubt, NotRefuted};
 use crate::{orient::Orientation, prepare::PreparedCloud, verify::Assessment};
 
-/// Why a registration is trusted, or is not.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum Reason {
-    /// Matches, overlap, normals and residuals speak for it, and no other pose comes near.
-    Consistent,
-    /// There were no matches, or no pose that they support.
-    NoPose,
-    /// The caller ended the search before a pose was found.
-    Stopped,
-    /// No more matches agree than by chance.
-    Chance {
-        /// log₁₀ of the number of false alarms.
-        log10_nfa: f64,
-    },
-    /// The surfaces do not lie on each other, or their normals disagree.
-    PoorFit {
-        /// Mean distance of overlapping points from the tangent plane of the other, in voxels.
-        residual: f64,
-        /// Share of overlapping points whose normals agree.
-        agreement: f64,
-    },
-    /// The clouds hardly overlap.
-    LittleOverlap {
-        /// Share that overlaps of the cloud of which more does.
-        overlap: f64,
-    },
-    /// Where one cloud has a surface, the other saw another one a little above or below it.
-    Contradicted {
-        /// Share of the points that say so, of those that can tell; points of large planes count less.
-        share: f64,
-    },
-    /// What fits is floors, walls and their edges, which other places have, too.
-    Plain {
-        /// Share of all points that fit and are on no large plane.
-        share: f64,
-    },
-    /// Nothing tells this pose from another one: neither the number of matches nor the points where the two differ.
-    Ambiguous {
-        /// The score of the other, as a share of this one's; at most one.
-        share: f64,
-    },
-    /// The search found a pose that fits better than the one that the caller gave.
-    Beaten,
-    /// The overlapping surfaces can slide or turn on each other: one plane, one cylinder, one sphere.
-    Slides,
-    /// One cloud is in the space that the sensor of the other saw through.
-    FreeSpace {
-        /// Share of its points in view that are.
-        share: f64,
-    },
-    /// One cloud is so small beside the other that it cannot be told where it belongs.
-    Extents {
-        /// Extent of the larger over that of the smaller.
-        ratio: f64,
-    },
-}
-
-impl std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let percent = |share: f64| 100.0 * share;
-        match *self {
-            Self::Consistent => {
-                write!(f, "matches, overlap and normals agree, and no other pose fits nearly as well")
-            }
-            Self::NoPose => write!(f, "the clouds have nothing in common that could be matched"),
-            Self::Stopped => write!(f, "stopped before a pose was found"),
-            Self::Chance { .. } => write!(f, "no more matches agree than by chance"),
-            Self::PoorFit { residual, agreement } => write!(
-                f,
-                "the surfaces do not fit: {residual:.2} voxels apart, {:.0} % of the normals agree",
-                percent(agreement)
-            ),
-            Self::LittleOverlap { overlap } => {
-                write!(
-                    f,
-                    "the clouds hardly overlap: {:.0} % of the one, less of the other",
-                    percent(overlap)
-                )
-            }
-            Self::Contradicted { share } => write!(
-                f,
-                "the clouds contradict each other: {:.0} % of what can be told speaks against the pose",
-                percent(share)
-            ),
-            Self::Plain { share } => write!(
-                f,
-                "little fits but large planes, which other places have, too: {:.1} % of the points are on anything else that fits",
-                percent(share)
-            ),
-            Self::Ambiguous { share } => write!(
-                f,
-                "another pose fits {:.0} % as well, and nothing tells them apart: the scene may be symmetric or repeat itself",
-                percent(share)
-            ),
-            Self::Beaten => {
-                write!(f, "a search from scratch finds another pose that fits better than the initial one")
-            }
-            Self::Slides => write!(f, "the overlapping surfaces can slide or turn on each other"),
-            Self::FreeSpace { share } => {
-                write!(f, "{:.0} % of the points are where the other sensor saw free space", percent(share))
-            }
-            Self::Extents { ratio } => {
-                write!(f, "one cloud is {ratio:.0} times as large as the other; check the units")
-            }
-        }
-    }
-}
-
-/// What became of one cloud's points.
+/// Point counts of one cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CloudSummary {
     /// Points as given.
     pub points: usize,
-    /// Left out: NaN or infinite.
+    /// Removed points with a NaN or infinite coordinate.
     pub not_finite: usize,
-    /// Left out: equal to an earlier one.
+    /// Removed points with the coordinates of an earlier point.
     pub duplicates: usize,
     /// Points after voxel sampling.
     pub sampled: usize,
@@ -137,18 +30,19 @@ impl CloudSummary {
     }
 }
 
-/// What the matches said.
+/// The matches between the descriptors of the two clouds, and their evidence for the answer.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct MatchSummary {
-    /// Matches that were searched.
+    /// Number of matches that were searched.
     pub matches: usize,
-    /// Each of them, from source to target: centroids of voxels, in the coordinates of the clouds as given.
+    /// Source and target point of each match: voxel centroids, in the coordinates of the clouds as given.
     pub points: Vec<[[f64; 3]; 2]>,
-    /// Which of them the pose explains, from 0, ascending.
+    /// Indices of the matches that the answer explains, from 0, ascending.
     pub inliers: Vec<usize>,
-    /// How far a right match may be off, in target units.
+    /// Inlier threshold, in target units.
     pub threshold: f64,
-    /// Their evidence for the pose.
+    /// Their evidence for the answer.
     pub evidence: Evidence,
     /// Why the search among them ended.
     pub stopped_because: StopReason,
@@ -156,63 +50,97 @@ pub struct MatchSummary {
     pub counters: Counters,
 }
 
-/// A pose that was held against the clouds.
+/// A pose that the search proposed, refined and compared with the clouds.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PoseCandidate {
     /// The transform from source to target.
     pub target_from_source: Similarity,
-    /// How many matches it explains; 0 for one that did not come from matches.
+    /// Number of matches that it explains; 0 without matches.
     pub inlier_count: usize,
-    /// log₁₀ of its number of false alarms.
-    pub log10_nfa: f64,
-    /// What the clouds say.
+    /// Evidence of those matches; `None` without matches.
+    pub evidence: Option<Evidence>,
+    /// How well the clouds fit under it.
     pub assessment: Assessment,
+    /// The first test that it fails by these numbers alone. Rigidity, free space and rivals are tested for the answer only.
+    pub doubt: Option<Doubt>,
 }
 
-/// The outcome of a registration of two clouds: always the best found, with how far it can be trusted.
+/// Another pose that explains the clouds nearly as well as the answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct PoseRival {
+    /// The transform from source to target.
+    pub target_from_source: Similarity,
+    /// Number of matches that it explains; 0 without matches.
+    pub inlier_count: usize,
+    /// Evidence of those matches; `None` without matches.
+    pub evidence: Option<Evidence>,
+    /// How well the clouds fit under it.
+    pub assessment: Assessment,
+    /// Its [score](Assessment::score) divided by that of the answer.
+    pub score_ratio: f64,
+    /// What kept it from being refuted.
+    pub not_refuted_because: NotRefuted,
+}
+
+/// The result of the registration of two clouds: the best pose found, and whether it can be relied on.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CloudRegistration {
-    /// How far the answer can be trusted.
+    /// Whether the answer can be relied on.
     pub status: Status,
-    /// Why.
-    pub reason: Reason,
+    /// Why the status is not [`Status::Registered`]; `None` exactly when it is.
+    pub doubt: Option<Doubt>,
+    /// The pose that could not be refuted. Present when the doubt is [`Doubt::Ambiguous`] or [`Doubt::BetterPoseFound`]; may be present
+    /// when it is [`Doubt::SizeMismatch`].
+    pub rival: Option<PoseRival>,
     /// The transform from source to target; `None` exactly when the status is [`Status::NoSolution`].
     pub target_from_source: Option<Similarity>,
-    /// What the clouds say of it; `None` without a transform.
+    /// How well the clouds fit under the transform; `None` without a transform.
     pub assessment: Option<Assessment>,
     /// Root mean square distance of overlapping points from the tangent planes (or points) of the target, in target units.
     pub rmse: Option<f64>,
-    /// The inverse of the covariance of `(ω, t)`, with an unknown scale of `(ω, t, σ)`, 6×6 or 7×7: of a further motion
-    /// `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p` in target coordinates, as if their residuals were independent.
+    /// Inverse covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in target coordinates.
+    ///
+    /// The unknowns are `(ω, t)` with a known scale (6×6) and `(ω, t, σ)` otherwise (7×7). Residuals count as independent.
     pub information: Option<Vec<Vec<f64>>>,
-    /// The `c` of the information: the middle of the overlap, in target coordinates. About it the matrix is well conditioned, however far
+    /// The `c` of the information: the centre of the overlap, in target coordinates. About it the matrix is well conditioned, however far
     /// the coordinates are from their origin.
     pub information_center: Option<[f64; 3]>,
-    /// What the matches said; `None` when the search was skipped or found none.
+    /// The matches between descriptors; `None` when there were too few to search.
     pub matches: Option<MatchSummary>,
-    /// The poses that were considered, best first.
+    /// The poses that were compared with the clouds, best first. The first is the answer.
     pub candidates: Vec<PoseCandidate>,
-    /// The edge of a voxel, in target units.
+    /// Edge of a voxel, in target units.
     pub voxel: f64,
-    /// How normals were oriented.
+    /// How the normals were oriented.
     pub orientation: Orientation,
-    /// Why the caller ended it, if it did.
+    /// Why the caller ended the registration early; `None` when it did not.
     pub stopped: Option<StopRequest>,
-    /// The source.
+    /// Point counts of the source.
     pub source: CloudSummary,
-    /// The target.
+    /// Point counts of the target.
     pub target: CloudSummary,
-    /// Where the time went.
+    /// Time of each stage.
     pub seconds: Seconds,
 }
 
 impl CloudRegistration {
-    /// Whether the answer can be trusted.
+    /// Whether the answer can be relied on.
     pub fn is_registered(&self) -> bool {
         self.status == Status::Registered
     }
 
-    /// Share of the source that has target near it.
+    /// One sentence on the status: the [`doubt`](Self::doubt), or what speaks for the answer when there is none.
+    pub fn reason(&self) -> String {
+        match &self.doubt {
+            Some(doubt) => doubt.to_string(),
+            None => "matches, overlap and normals agree, and no other pose fits nearly as well".to_owned(),
+        }
+    }
+
+    /// Fraction of the source that has target points near it.
     pub fn fitness(&self) -> Option<f64> {
         self.assessment.map(|a| a.overlap_source)
     }

@@ -9,7 +9,7 @@ use pcr99::Scale;
 
 use super::{
     Found, RegisterError, Task,
-    search::{Contender, Effort},
+    search::{Candidate, Effort},
 };
 
 /// The step between ratios: the cube root of two.
@@ -33,7 +33,7 @@ impl Task<'_> {
             Scale::Between(low, high) => [low.get(), high.get()],
             _ => [0.0, f64::INFINITY],
         };
-        let mut best: Option<Contender> = None;
+        let mut best: Option<Candidate> = None;
         for step in (0..=2 * STEPS).map(|k| if k % 2 == 0 { k / 2 } else { -(k + 1) / 2 }) {
             // The coarser of the two voxels gives way to coarser ones still, so that neither cloud is sampled beyond its density.
             let coarser = STEP.powi(step.abs());
@@ -46,22 +46,28 @@ impl Task<'_> {
             if self.is_stopped() {
                 break;
             }
-            let levels = self.pair.levels(moving, fixed);
+            let sampled = self.pair.sampled(moving, fixed);
             self.clock.lap("voxels");
-            let attempt =
-                self.pair.attempt(&levels, range, Effort::Mutual, self.params, self.stop, &mut self.clock)?;
+            let attempt = self.pair.attempt(
+                &sampled,
+                range,
+                Effort::Mutual,
+                self.params,
+                self.stop,
+                &mut self.clock,
+            )?;
             let new =
-                attempt.map(|a| a.contenders(&levels, true, self.params.refinement())).unwrap_or_default();
-            for contender in new {
-                if best.as_ref().is_none_or(|best| contender.merit() > best.merit()) {
-                    best = Some(contender);
+                attempt.map(|a| a.candidates(&sampled, true, self.params.refinement())).unwrap_or_default();
+            for candidate in new {
+                if best.as_ref().is_none_or(|best| candidate.merit() > best.merit()) {
+                    best = Some(candidate);
                 }
             }
             self.clock.lap("verify");
             let clear = best.as_ref().is_some_and(|best| {
-                best.log10_nfa < CLEAR_EVIDENCE
-                    && best.heard.assessment.residual < CLEAR_RESIDUAL
-                    && best.heard.assessment.agreement > CLEAR_AGREEMENT
+                best.log10_nfa() < CLEAR_EVIDENCE
+                    && best.votes.assessment.residual_voxels < CLEAR_RESIDUAL
+                    && best.votes.assessment.normal_agreement > CLEAR_AGREEMENT
             });
             if clear {
                 break;

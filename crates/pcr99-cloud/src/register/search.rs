@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pcr99::{Correspondences, Params, Positive, Registration, Scale, Similarity, Solver, assess};
+use pcr99::{Correspondences, Evidence, Params, Positive, Registration, Scale, Similarity, Solver, assess};
 
 use super::{
     MatchSummary, RegisterError, RegisterParams, SharedStopCheck, clock::Clock, judge::principal_axes,
@@ -12,10 +12,10 @@ use crate::{
     grid::{KeyTable, key_of},
     matching::{MatchPool, NearestBothWays},
     orient::Orientation,
-    prepare::{Features, Level, PreparedCloud},
+    prepare::{Features, PreparedCloud, SampledCloud},
     refine::{Icp, Refinement},
     vector::{distance_sq, dot, minus, rotate},
-    witness::{Jury, Side, Testimony},
+    votes::{Side, Voters, Votes},
 };
 
 /// How far a right match may be off, in voxels: two centroids of the same surface are up to one apart.
@@ -31,7 +31,7 @@ const ROUGH_POINTS: usize = 300;
 /// … and so many steps with all remain.
 const LAST_STEPS: usize = 4;
 /// Points of each cloud that are asked what they say of a pose.
-const JURY_POINTS: usize = 1000;
+const VOTER_POINTS: usize = 1000;
 /// Matches that must agree on a shift before it is tried as a rival.
 const SHIFT_VOTES: usize = 4;
 /// Shifts that are tried.
@@ -51,15 +51,15 @@ pub(super) struct Pair<'a> {
 
 /// The clouds at one size of voxels, and who of them is asked about poses.
 #[derive(Debug, Clone)]
-pub(super) struct Levels {
-    pub(super) moving: Arc<Level>,
-    pub(super) fixed: Arc<Level>,
-    jury: OnceLock<Jury>,
+pub(super) struct SampledPair {
+    pub(super) moving: Arc<SampledCloud>,
+    pub(super) fixed: Arc<SampledCloud>,
+    voters: OnceLock<Voters>,
     /// Of the moving and the fixed cloud, once they are made.
     features: OnceLock<[Arc<Features>; 2]>,
 }
 
-impl Levels {
+impl SampledPair {
     /// The voxel under a pose of this scale, in fixed units: the coarser of the two.
     pub(super) fn voxel(&self, scale: f64) -> f64 {
         self.fixed.voxel.max(scale * self.moving.voxel)
@@ -70,7 +70,12 @@ impl Levels {
     }
 
     /// Brings `start` into place.
-    pub(super) fn settle(&self, start: Similarity, with_scale: bool, refinement: Refinement) -> Similarity {
+    pub(super) fn refine_coarsely(
+        &self,
+        start: Similarity,
+        with_scale: bool,
+        refinement: Refinement,
+    ) -> Similarity {
         let refinement = match refinement {
             Refinement::None => Refinement::PointToPlane,
             given => given,
@@ -99,25 +104,25 @@ impl Levels {
     }
 
     /// Those who are asked.
-    pub(super) fn jury(&self) -> &Jury {
-        let chosen = || Jury::of(&self.moving, &self.fixed, JURY_POINTS);
-        if self.jury.get().is_none() {
-            // Not inside the cell, see `Level::normals`.
-            let _ = self.jury.set(chosen());
+    pub(super) fn voters(&self) -> &Voters {
+        let chosen = || Voters::of(&self.moving, &self.fixed, VOTER_POINTS);
+        if self.voters.get().is_none() {
+            // Not inside the cell, see `SampledCloud::normals`.
+            let _ = self.voters.set(chosen());
         }
-        self.jury.get_or_init(chosen)
+        self.voters.get_or_init(chosen)
     }
 
     /// What the clouds say of a pose.
-    pub(super) fn hear(&self, pose: &Similarity) -> Testimony {
+    pub(super) fn votes_on(&self, pose: &Similarity) -> Votes {
         let [moving, fixed] = match self.features.get() {
             Some([moving, fixed]) => [
-                Side { level: &self.moving, normals: &moving.normals },
-                Side { level: &self.fixed, normals: &fixed.normals },
+                Side { cloud: &self.moving, normals: &moving.normals },
+                Side { cloud: &self.fixed, normals: &fixed.normals },
             ],
             None => [Side::unoriented(&self.moving), Side::unoriented(&self.fixed)],
         };
-        self.jury().hear(moving, fixed, pose, self.voxel(pose.scale()))
+        self.voters().votes_on(moving, fixed, pose, self.voxel(pose.scale()))
     }
 
     /// Share of a few points of the moving cloud that the fixed one explains under a pose.
@@ -140,16 +145,16 @@ impl Levels {
     }
 
     /// The caller's pose, brought into place.
-    pub(super) fn given(&self, start: Similarity, with_scale: bool, refinement: Refinement) -> Contender {
+    pub(super) fn given(&self, start: Similarity, with_scale: bool, refinement: Refinement) -> Candidate {
         let pose = match refinement {
             Refinement::None => start,
-            given => self.settle(start, with_scale, given),
+            given => self.refine_coarsely(start, with_scale, given),
         };
-        Contender { start, pose, inliers: 0, log10_nfa: 0.0, heard: self.hear(&pose) }
+        Candidate::without_matches(self, start, pose)
     }
 
     /// A pose to fall back on: the middles and the principal axes on each other, of the four ways to do so the one that fits best.
-    pub(super) fn guess(&self, scale: f64, with_scale: bool) -> Contender {
+    pub(super) fn guess(&self, scale: f64, with_scale: bool) -> Candidate {
         let (from, from_axes) = principal_axes(&self.moving.points);
         let (to, to_axes) = principal_axes(&self.fixed.points);
         let settled = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]].map(|[a, b]| {
@@ -159,8 +164,8 @@ impl Levels {
             });
             let turned = Similarity::new(scale, rotation, [0.0; 3]);
             let start = Similarity::new(scale, rotation, minus(to, turned.apply(from)));
-            let pose = self.settle(start, with_scale, Refinement::PointToPlane);
-            Contender { start, pose, inliers: 0, log10_nfa: 0.0, heard: self.hear(&pose) }
+            let pose = self.refine_coarsely(start, with_scale, Refinement::PointToPlane);
+            Candidate::without_matches(self, start, pose)
         });
         let best =
             (1..4).fold(0, |best, k| if settled[k].score() > settled[best].score() { k } else { best });
@@ -168,27 +173,38 @@ impl Levels {
     }
 }
 
-/// A pose in the coordinates of the two clouds' centres, held against the clouds.
+/// A pose relative to the centres of the two clouds, with its matches and votes.
 #[derive(Debug, Clone)]
-pub(super) struct Contender {
-    /// As the matches give it.
+pub(super) struct Candidate {
+    /// The pose that the search proposed.
     pub(super) start: Similarity,
-    /// After it was brought into place.
+    /// The pose after coarse refinement.
     pub(super) pose: Similarity,
-    /// What the matches say of `pose`: how many agree, and log₁₀ of the number of false alarms.
+    /// Number of matches that `pose` explains.
     pub(super) inliers: usize,
-    pub(super) log10_nfa: f64,
-    /// What the clouds say of it.
-    pub(super) heard: Testimony,
+    /// Evidence of those matches; `None` without matches.
+    pub(super) evidence: Option<Evidence>,
+    /// Votes of the clouds on `pose`.
+    pub(super) votes: Votes,
 }
 
-impl Contender {
-    /// How well the clouds fit.
-    pub(super) fn score(&self) -> f64 {
-        self.heard.assessment.score()
+impl Candidate {
+    /// A pose that no matches have been counted for.
+    pub(super) fn without_matches(sampled: &SampledPair, start: Similarity, pose: Similarity) -> Self {
+        Self { start, pose, inliers: 0, evidence: None, votes: sampled.votes_on(&pose) }
     }
 
-    /// Matches and clouds together.
+    /// log₁₀ of the number of false alarms; 0 without matches.
+    pub(super) fn log10_nfa(&self) -> f64 {
+        self.evidence.map_or(0.0, |evidence| evidence.log10_nfa)
+    }
+
+    /// How well the clouds fit.
+    pub(super) fn score(&self) -> f64 {
+        self.votes.assessment.score()
+    }
+
+    /// Inlier count times score: ranks candidates by matches and clouds together.
     pub(super) fn merit(&self) -> f64 {
         self.inliers as f64 * self.score()
     }
@@ -197,7 +213,7 @@ impl Contender {
 /// Matches that were searched, and what they said.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Points of the two levels, by their numbers, …
+    /// Points of the two sampled, by their numbers, …
     pairs: Vec<[usize; 2]>,
     /// … and by their places.
     matches: Correspondences,
@@ -264,16 +280,16 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
 
 impl Pair<'_> {
     /// The clouds sampled with voxels of these sizes.
-    pub(super) fn levels(&self, moving_voxel: f64, fixed_voxel: f64) -> Levels {
+    pub(super) fn sampled(&self, moving_voxel: f64, fixed_voxel: f64) -> SampledPair {
         let (moving, fixed) =
-            rayon::join(|| self.moving.level(moving_voxel), || self.fixed.level(fixed_voxel));
-        Levels { moving, fixed, jury: OnceLock::new(), features: OnceLock::new() }
+            rayon::join(|| self.moving.sampled(moving_voxel), || self.fixed.sampled(fixed_voxel));
+        SampledPair { moving, fixed, voters: OnceLock::new(), features: OnceLock::new() }
     }
 
-    /// Searches matches between descriptors at these levels for poses; `None` when there are too few to search.
+    /// Searches matches between descriptors at these sampled for poses; `None` when there are too few to search.
     pub(super) fn attempt(
         &self,
-        levels: &Levels,
+        sampled: &SampledPair,
         scale: Scale,
         effort: Effort,
         params: &RegisterParams,
@@ -281,20 +297,21 @@ impl Pair<'_> {
         clock: &mut Clock,
     ) -> Result<Option<Attempt>, RegisterError> {
         let (moving, fixed) = rayon::join(
-            || self.moving.features(levels.moving.voxel, self.orientation),
-            || self.fixed.features(levels.fixed.voxel, self.orientation),
+            || self.moving.features(sampled.moving.voxel, self.orientation),
+            || self.fixed.features(sampled.fixed.voxel, self.orientation),
         );
         clock.lap("features");
-        let [moving, fixed] = levels.features.get_or_init(|| [moving, fixed]);
+        let [moving, fixed] = sampled.features.get_or_init(|| [moving, fixed]);
         let pairs = pool(moving, fixed, self.orientation, effort).into_pairs(MOST_MATCHES);
         clock.lap("matching");
         // Fewer than three, or all in one place: nothing to search, which is an outcome and no error.
-        let Ok(matches) = Correspondences::from_indices(&levels.moving.points, &levels.fixed.points, &pairs)
+        let Ok(matches) =
+            Correspondences::from_indices(&sampled.moving.points, &sampled.fixed.points, &pairs)
         else {
             return Ok(None);
         };
         let solver_params = Params::new()
-            .with_threshold(THRESHOLD * levels.fixed.voxel)?
+            .with_threshold(THRESHOLD * sampled.fixed.voxel)?
             .with_candidates(params.candidates())?
             .with_effort(MOST_TRIED)?
             .with_seed(params.seed());
@@ -306,44 +323,46 @@ impl Pair<'_> {
 
 impl Attempt {
     /// Each pose that the matches support, brought into place and held against the clouds.
-    pub(super) fn contenders(
+    pub(super) fn candidates(
         &self,
-        levels: &Levels,
+        sampled: &SampledPair,
         with_scale: bool,
         refinement: Refinement,
-    ) -> Vec<Contender> {
+    ) -> Vec<Candidate> {
         let starts = self.found.candidates.iter().map(|candidate| candidate.target_from_source);
-        starts.map(|start| self.hold(levels, start, levels.settle(start, with_scale, refinement))).collect()
+        starts
+            .map(|start| self.compare(sampled, start, sampled.refine_coarsely(start, with_scale, refinement)))
+            .collect()
     }
 
     /// A pose, and what these matches and the clouds say of it.
-    pub(super) fn hold(&self, levels: &Levels, start: Similarity, pose: Similarity) -> Contender {
-        let mut held = Contender { start, pose, inliers: 0, log10_nfa: 0.0, heard: levels.hear(&pose) };
-        self.count(levels, &mut held);
-        held
+    pub(super) fn compare(&self, sampled: &SampledPair, start: Similarity, pose: Similarity) -> Candidate {
+        let mut candidate = Candidate::without_matches(sampled, start, pose);
+        self.count(sampled, &mut candidate);
+        candidate
     }
 
     /// What these matches say of a pose that was found among others.
-    pub(super) fn count(&self, levels: &Levels, contender: &mut Contender) {
-        if let Some(judged) = self.assess(levels, &contender.pose) {
-            contender.inliers = judged.inliers.len();
-            contender.log10_nfa = judged.evidence.map_or(0.0, |evidence| evidence.log10_nfa);
+    pub(super) fn count(&self, sampled: &SampledPair, candidate: &mut Candidate) {
+        if let Some(judged) = self.assess(sampled, &candidate.pose) {
+            candidate.inliers = judged.inliers.len();
+            candidate.evidence = judged.evidence;
         }
     }
 
-    fn assess(&self, levels: &Levels, pose: &Similarity) -> Option<Registration> {
-        let threshold = Positive::new("threshold", THRESHOLD * levels.fixed.voxel).ok()?;
+    fn assess(&self, sampled: &SampledPair, pose: &Similarity) -> Option<Registration> {
+        let threshold = Positive::new("threshold", THRESHOLD * sampled.fixed.voxel).ok()?;
         Some(assess(&self.matches, pose, threshold))
     }
 
     /// Shifts on which several matches agree once the moving cloud is turned as `pose` has it: by them a scene repeats itself. Most
     /// votes first.
-    pub(super) fn shifts(&self, levels: &Levels, pose: &Similarity) -> Vec<[f64; 3]> {
-        let cell = 2.0 * THRESHOLD * levels.fixed.voxel;
+    pub(super) fn shifts(&self, sampled: &SampledPair, pose: &Similarity) -> Vec<[f64; 3]> {
+        let cell = 2.0 * THRESHOLD * sampled.fixed.voxel;
         let mut table = KeyTable::new();
         let mut bins: Vec<(usize, [f64; 3])> = Vec::new();
         for &[i, j] in &self.pairs {
-            let by = minus(levels.fixed.points[j], pose.apply(levels.moving.points[i]));
+            let by = minus(sampled.fixed.points[j], pose.apply(sampled.moving.points[i]));
             let Some(key) = key_of(by, 1.0 / cell) else { continue };
             let bin = table.number(key);
             if bin == bins.len() {
@@ -365,9 +384,14 @@ impl Attempt {
 
     /// What the matches say of the final pose, their points still from moving to fixed about the centres; `unit` is one fixed unit
     /// in target units.
-    pub(super) fn summary(&self, levels: &Levels, pose: &Similarity, unit: f64) -> Option<MatchSummary> {
-        let point = |&[i, j]: &[usize; 2]| [levels.moving.points[i], levels.fixed.points[j]];
-        let judged = self.assess(levels, pose)?;
+    pub(super) fn summary(
+        &self,
+        sampled: &SampledPair,
+        pose: &Similarity,
+        unit: f64,
+    ) -> Option<MatchSummary> {
+        let point = |&[i, j]: &[usize; 2]| [sampled.moving.points[i], sampled.fixed.points[j]];
+        let judged = self.assess(sampled, pose)?;
         Some(MatchSummary {
             matches: self.matches.len(),
             points: self.pairs.iter().map(point).collect(),

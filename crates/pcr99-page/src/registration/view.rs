@@ -208,14 +208,14 @@ impl RegistrationView {
         let others = found.candidates.iter().skip(1).map(|c| Found {
             model: c.target_from_source,
             inlier_count: Some(c.inlier_count),
-            log10_nfa: Some(c.log10_nfa),
+            log10_nfa: c.evidence.map(|e| e.log10_nfa),
             overlap: Some(fit(&c.assessment)),
         });
-        let reason = found.reason.to_string();
+        let reason = found.reason();
         let facts = CloudFacts {
             verdict: Verdict::of_reason(found.status, &reason, found.fitness()),
             poses: answer.into_iter().chain(others).collect(),
-            agreement: found.assessment.map(|fit| fit.agreement),
+            agreement: found.assessment.map(|fit| fit.normal_agreement),
             rmse: found.rmse,
             matches: matches.map(|m| Agreeing {
                 total: m.matches,

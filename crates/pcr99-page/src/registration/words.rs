@@ -1,7 +1,7 @@
 //! The verdict in plain words.
 
 use pcr99::{Doubt, Registration, Status, StopReason};
-use pcr99_cloud::register::Reason;
+use pcr99_cloud::register;
 
 use crate::numbers::{grouped, one_in, percent, without_numbers};
 
@@ -92,14 +92,14 @@ impl Verdict {
             _ => reason.to_owned(),
         };
         // A document has the reason only in its own words.
-        let is = |which: Reason| without_numbers(&which.to_string()) == without_numbers(reason);
-        let advice = if is(Reason::Consistent) {
+        let is = |which: register::Doubt| without_numbers(&which.to_string()) == without_numbers(reason);
+        let advice = if status == Status::Registered {
             None
-        } else if is(Reason::NoPose) {
+        } else if is(register::Doubt::NoConsensus) {
             Some(NOTHING)
-        } else if is(Reason::Stopped) {
+        } else if is(register::Doubt::Stopped) {
             Some(STOPPED)
-        } else if is(Reason::Ambiguous { share: 1.0 }) {
+        } else if is(register::Doubt::Ambiguous { score_ratio: 0.5 }) {
             Some(RIVAL)
         } else {
             Some("The views show the best guess, which is not to be trusted.")
