@@ -66,7 +66,7 @@ def test_readme(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_batch_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    document = PYTHON.parent / "docs" / "batch.md"
+    document = PYTHON.parent / "docs" / "how-to" / "batch.md"
     monkeypatch.chdir(tmp_path)
     problem = pcr99.simulate(outliers=0.9, scale=2.0)
     pcr99.write_matches("matches.csv", problem.source, problem.target)
