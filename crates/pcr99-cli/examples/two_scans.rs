@@ -1,13 +1,13 @@
 //! Writes two scans of a generated scene, as the tutorial uses them:
-//! `cargo run --release -p pcr99-cloud --example two_scans -- DIRECTORY [FAMILY] [SEED]`.
+//! `cargo run --release --example two_scans -- DIRECTORY [FAMILY] [SEED]`.
 //!
-//! FAMILY is one of the families of `tests/scenes`, such as `room` (the default) or `corridor`. The files are `scan1.ply` (the source),
+//! FAMILY is one of the families of `crates/pcr99-cloud/tests/scenes`, such as `room` (the default) or `corridor`. The files are `scan1.ply` (the source),
 //! `scan2.ply` (the target) and, for scans of the same place, `truth.txt`: the 4×4 matrix that maps `scan1` onto `scan2`.
 
 #![allow(clippy::print_stdout, reason = "says what was written")]
 #![allow(unreachable_pub, reason = "shared with the tests")]
 
-#[path = "../tests/scenes/mod.rs"]
+#[path = "../../pcr99-cloud/tests/scenes/mod.rs"]
 mod scenes;
 
 use std::{error::Error, fmt::Write, fs, path::Path};
