@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -45,37 +46,59 @@ def test_examples(script: Path, tmp_path: Path) -> None:
     assert "registered" in done.stdout
 
 
-@pytest.mark.parametrize("document", [PYTHON / "README.md", PYTHON.parent / "README.md"], ids=["python", "root"])
-def test_readme(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+ROOT = PYTHON.parent
+BATCH = ROOT / "docs" / "how-to" / "batch.md"
+BLOCK = re.compile(r"^(<!-- not run: .*? -->\n\s*)?( *)```python\n(.*?)^ *```$", re.M | re.S)
+
+
+def snippets(document: Path) -> list[str]:
+    """The Python snippets of a page that can be run, without the indentation of lists."""
+    found = BLOCK.findall(document.read_text(encoding="utf-8"))
+    return [textwrap.dedent(code) for not_run, _, code in found if not not_run]
+
+
+def pages() -> list[Path]:
+    """All pages with such snippets."""
+    places = [ROOT.glob("*.md"), ROOT.glob("docs/**/*.md"), ROOT.glob("crates/*/*.md"), PYTHON.glob("*.md")]
+    return sorted(page for place in places for page in place if snippets(page) and page != BATCH)
+
+
+def test_all_pages_are_found() -> None:
+    names = {page.relative_to(ROOT).as_posix() for page in pages()}
+    assert {"README.md", "python/README.md", "docs/tutorial/matches.md", "docs/how-to/unknown-scale.md"} <= names
+
+
+@pytest.mark.parametrize("document", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_snippets(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    pcr99.write_points("scan.ply", hills(3000, 1))
-    pcr99.write_points("map.ply", hills(3000, 2))
+    for name, seed in [("scan.ply", 1), ("map.ply", 2), ("scan1.ply", 3), ("scan2.ply", 4)]:
+        pcr99.write_points(name, hills(3000, seed))
     problem = pcr99.simulate(outliers=0.9)
+    pcr99.write_matches("matches.csv", problem.source, problem.target)
+    Path("pairs.csv").write_text("pair_id,pairs\nfirst,matches.csv\n", encoding="utf-8")
     names = {
-        "other_cloud": hills(3000, 3),
-        "scans": [hills(2000, 4)],
-        "src": problem.source,
-        "dst": problem.target,
-        "__name__": "readme",
+        "other_cloud": hills(3000, 5),
+        "scans": [hills(2000, 6)],
+        "source": problem.source,
+        "target": problem.target,
+        "pcr99": pcr99,
+        "np": np,
+        "__name__": "document",
     }
-    snippets = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.S)
-    assert snippets
-    for snippet in snippets:
+    for snippet in snippets(document):
         exec(compile(snippet, str(document), "exec"), names)
-    assert names["r"]
+    assert names.get("r", True), names.get("r")
 
 
 def test_batch_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    document = PYTHON.parent / "docs" / "how-to" / "batch.md"
     monkeypatch.chdir(tmp_path)
     problem = pcr99.simulate(outliers=0.9, scale=2.0)
     pcr99.write_matches("matches.csv", problem.source, problem.target)
     Path("pairs.csv").write_text("pair_id,pairs\nfirst,matches.csv\nsecond,nowhere.csv\n", encoding="utf-8")
     names = {"pcr99": pcr99, "__name__": "document"}
-    snippets = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.S)
-    assert snippets
-    for snippet in snippets:
-        exec(compile(snippet, str(document), "exec"), names)
+    assert snippets(BATCH)
+    for snippet in snippets(BATCH):
+        exec(compile(snippet, str(BATCH), "exec"), names)
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith("1 1 ") and shown[1:][0] == "first registered None"
     assert shown[2].startswith("second failed cannot read")

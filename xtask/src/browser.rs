@@ -1,6 +1,9 @@
 //! The browser that the pages are tested in: Debian's Chromium, installed when we may.
 
-use std::process::{Command, Stdio};
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use anyhow::{Result, bail};
 
@@ -28,15 +31,17 @@ pub(crate) fn set_up() -> Result<()> {
     Ok(())
 }
 
-/// As the tests look for it.
 fn is_there() -> bool {
-    std::env::var_os("PCR99_BROWSER").is_some()
-        || ["chromium", "chromium-browser", "google-chrome"].iter().any(|name| on_path(name))
+    find().is_some()
 }
 
-fn on_path(name: &str) -> bool {
+/// The browser, looked for as the tests do: `PCR99_BROWSER`, or Chromium or Chrome on the path.
+pub(crate) fn find() -> Option<PathBuf> {
+    let named = std::env::var_os("PCR99_BROWSER").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|place| place.join(name).is_file())
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let mut found = std::env::split_paths(&path).flat_map(|place| names.map(|name| place.join(name)));
+    named.or_else(|| found.find(|file| file.is_file()))
 }
 
 fn is_root() -> bool {

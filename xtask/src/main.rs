@@ -6,6 +6,8 @@ mod browser;
 
 mod compare;
 
+mod pages;
+
 mod python;
 
 use std::{
@@ -67,7 +69,8 @@ fn pictures() -> Result<()> {
     let [table, picture] = ["docs/results/paper/times.csv", "docs/pictures/time-methods.svg"];
     let times = ["run", "--quiet", "-p", "pcr99-report", "--example", "times", "--", table, picture];
     cargo(&times, &[])?;
-    success_picture()
+    success_picture()?;
+    pages::draw()
 }
 
 /// How success depends on the number of matches, from problems solved now.
