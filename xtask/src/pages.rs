@@ -55,7 +55,13 @@ fn run(program: &Path, arguments: &[&str], directory: &Path, status: i32) -> Res
 
 fn screenshot(browser: &Path, page: &Path, picture: &PathBuf) -> Result<()> {
     let mut command = Command::new(browser);
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ]);
     command.args(["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]);
     command.arg(format!("--window-size={SIZE}")).arg(format!("--virtual-time-budget={PATIENCE}"));
     command.arg(format!("--screenshot={}", picture.display())).arg(format!("file://{}", page.display()));

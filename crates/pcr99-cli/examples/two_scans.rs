@@ -13,7 +13,7 @@ mod scenes;
 use std::{error::Error, fmt::Write, fs, path::Path};
 
 use pcr99_cloud::{Cloud, write_cloud};
-use scenes::FAMILIES;
+use scenes::{FAMILIES, Scans};
 
 /// Seed without an argument: the scans overlap by about half.
 const SEED: u64 = 1;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let names: Vec<&str> = FAMILIES.iter().map(|(name, _)| *name).collect();
         format!("there is no family `{name}`; the families are: {}", names.join("; "))
     })?;
-    let scans = make(seed);
+    let scans: Scans = make(seed);
     fs::create_dir_all(directory)?;
     for (file, points) in [("scan1.ply", scans.source), ("scan2.ply", scans.target)] {
         let count = points.len();

@@ -180,8 +180,10 @@ fn totals(moved: &[Run], still: &[Run], methods: &[&str]) -> Result<String> {
 
 fn each(moved: &[Run], methods: &[&str]) -> Result<String> {
     let seeds = moved.iter().map(|run| run.seed).max().unwrap_or(0);
-    let mut text =
-        format!("Number of right poses of {seeds} seeds, and median CPU seconds.\n\n| pair | {} |\n", methods.join(" | "));
+    let mut text = format!(
+        "Number of right poses of {seeds} seeds, and median CPU seconds.\n\n| pair | {} |\n",
+        methods.join(" | ")
+    );
     writeln!(text, "|---|{}", "---|".repeat(methods.len()))?;
     for pair in distinct(moved.iter().map(|run| run.pair)) {
         write!(text, "| {pair} |")?;

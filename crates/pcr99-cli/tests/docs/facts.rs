@@ -7,17 +7,47 @@ use crate::markdown::root;
 /// Page, what it says, the file of the code, and the definition in it that the page quotes.
 const FACTS: &[[&str; 4]] = &[
     ["explanation/search.md", "`τ = 0.7 δ`", "pcr99/src/search/mod.rs", "TAU: f64 = 0.7;"],
-    ["explanation/search.md", "64, then 256, then 1024", "pcr99/src/search/mod.rs", "FIRST_SUBSET: usize = 64;"],
+    [
+        "explanation/search.md",
+        "64, then 256, then 1024",
+        "pcr99/src/search/mod.rs",
+        "FIRST_SUBSET: usize = 64;",
+    ],
     ["explanation/search.md", "64, then 256, then 1024", "pcr99/src/search/mod.rs", "GROWTH: usize = 4;"],
-    ["explanation/search.md", "32 768 matches with a known", "pcr99/src/search/mod.rs", "LARGEST_KNOWN: usize = 1 << 15;"],
-    ["explanation/search.md", "16 384 with an unknown", "pcr99/src/search/mod.rs", "LARGEST: usize = 1 << 14;"],
+    [
+        "explanation/search.md",
+        "32 768 matches with a known",
+        "pcr99/src/search/mod.rs",
+        "LARGEST_KNOWN: usize = 1 << 15;",
+    ],
+    [
+        "explanation/search.md",
+        "16 384 with an unknown",
+        "pcr99/src/search/mod.rs",
+        "LARGEST: usize = 1 << 14;",
+    ],
     ["explanation/search.md", "at most 12 matches", "pcr99/src/search/clique.rs", "LARGEST: usize = 12;"],
     ["explanation/search.md", "between 12 and 40", "pcr99/src/search/edges.rs", "FEWEST_SLICES: u8 = 12;"],
     ["explanation/search.md", "between 12 and 40", "pcr99/src/search/edges.rs", "MOST_SLICES: u8 = 40;"],
-    ["explanation/search.md", "at least 0.6, a conservative", "pcr99/src/search/progress.rs", "RECOGNISED: f64 = 0.6;"],
-    ["explanation/search.md", "fewer than seven members", "pcr99/src/search/progress.rs", "ENOUGH: usize = 7;"],
+    [
+        "explanation/search.md",
+        "at least 0.6, a conservative",
+        "pcr99/src/search/progress.rs",
+        "RECOGNISED: f64 = 0.6;",
+    ],
+    [
+        "explanation/search.md",
+        "fewer than seven members",
+        "pcr99/src/search/progress.rs",
+        "ENOUGH: usize = 7;",
+    ],
     ["explanation/search.md", "100 000 by default", "pcr99/src/search/mod.rs", "FULL_EFFORT: u64 = 100_000;"],
-    ["explanation/search.md", "10 000 pairs while the threshold", "pcr99/src/search/mod.rs", "LIMITED_EFFORT: u64 = 10_000;"],
+    [
+        "explanation/search.md",
+        "10 000 pairs while the threshold",
+        "pcr99/src/search/mod.rs",
+        "LIMITED_EFFORT: u64 = 10_000;",
+    ],
     ["explanation/search.md", "Up to 32 inliers", "pcr99/src/search/polish.rs", "FEW: usize = 32;"],
     [
         "explanation/search.md",
@@ -31,29 +61,124 @@ const FACTS: &[[&str; 4]] = &[
     ["explanation/verdict.md", "at least 11; or at least 4", "pcr99/src/evidence/mod.rs", "usize = 11;"],
     ["explanation/verdict.md", "at least 11; or at least 4", "pcr99/src/evidence/mod.rs", "usize = 4;"],
     ["explanation/verdict.md", "at most 2.5°", "pcr99/src/evidence/mod.rs", "FIRM_ROTATION: f64 = 2.5;"],
-    ["explanation/verdict.md", "at most half of the answer's", "pcr99/src/evidence/mod.rs", "STRONG_RIVAL: f64 = 0.5;"],
-    ["explanation/verdict.md", "| 10 % of either |", "pcr99-cloud/src/register/judge.rs", "OVERLAP: f64 = 0.1;"],
-    ["explanation/verdict.md", "| 0.004 |", "pcr99-cloud/src/register/judge.rs", "LEAST_RIGIDITY: f64 = 4e-3;"],
-    ["explanation/verdict.md", "| 0.35 voxels |", "pcr99-cloud/src/register/judge.rs", "RESIDUAL_VOXELS: f64 = 0.35;"],
-    ["explanation/verdict.md", "| 60 % |", "pcr99-cloud/src/register/judge.rs", "NORMAL_AGREEMENT: f64 = 0.6;"],
-    ["explanation/verdict.md", "| 6 % |", "pcr99-cloud/src/register/judge.rs", "CONFLICT_FRACTION: f64 = 0.06;"],
+    [
+        "explanation/verdict.md",
+        "at most half of the answer's",
+        "pcr99/src/evidence/mod.rs",
+        "STRONG_RIVAL: f64 = 0.5;",
+    ],
+    [
+        "explanation/verdict.md",
+        "| 10 % of either |",
+        "pcr99-cloud/src/register/judge.rs",
+        "OVERLAP: f64 = 0.1;",
+    ],
+    [
+        "explanation/verdict.md",
+        "| 0.004 |",
+        "pcr99-cloud/src/register/judge.rs",
+        "LEAST_RIGIDITY: f64 = 4e-3;",
+    ],
+    [
+        "explanation/verdict.md",
+        "| 0.35 voxels |",
+        "pcr99-cloud/src/register/judge.rs",
+        "RESIDUAL_VOXELS: f64 = 0.35;",
+    ],
+    [
+        "explanation/verdict.md",
+        "| 60 % |",
+        "pcr99-cloud/src/register/judge.rs",
+        "NORMAL_AGREEMENT: f64 = 0.6;",
+    ],
+    [
+        "explanation/verdict.md",
+        "| 6 % |",
+        "pcr99-cloud/src/register/judge.rs",
+        "CONFLICT_FRACTION: f64 = 0.06;",
+    ],
     ["explanation/verdict.md", "| −6 |", "pcr99-cloud/src/register/judge.rs", "LOG10_NFA: f64 = -6.0;"],
-    ["explanation/verdict.md", "| 3 % of the points |", "pcr99-cloud/src/register/judge.rs", "LEAST_OFF_PLANE: f64 = 0.03;"],
-    ["explanation/verdict.md", "| 15 % |", "pcr99-cloud/src/register/judge.rs", "FREE_SPACE_FRACTION: f64 = 0.15;"],
-    ["explanation/verdict.md", "less than 40 % of what", "pcr99-cloud/src/register/judge.rs", "RIVAL_EXPLAINED: f64 = 0.4;"],
-    ["explanation/verdict.md", "Less than a fifth as many", "pcr99-cloud/src/register/judge.rs", "RIVAL_INLIERS: f64 = 0.2;"],
-    ["explanation/verdict.md", "are 4 % of what", "pcr99-cloud/src/register/judge.rs", "TELLING_FRACTION: f64 = 0.04;"],
-    ["explanation/verdict.md", "1.25 times and 0.05 voxels", "pcr99-cloud/src/register/judge.rs", "FARTHER: f64 = 1.25;"],
-    ["explanation/verdict.md", "1.25 times and 0.05 voxels", "pcr99-cloud/src/register/judge.rs", "FARTHER_BY: f64 = 0.05;"],
-    ["explanation/verdict.md", "ten times as large", "pcr99-cloud/src/register/judge.rs", "EXTREME_RATIO: f64 = 10.0;"],
+    [
+        "explanation/verdict.md",
+        "| 3 % of the points |",
+        "pcr99-cloud/src/register/judge.rs",
+        "LEAST_OFF_PLANE: f64 = 0.03;",
+    ],
+    [
+        "explanation/verdict.md",
+        "| 15 % |",
+        "pcr99-cloud/src/register/judge.rs",
+        "FREE_SPACE_FRACTION: f64 = 0.15;",
+    ],
+    [
+        "explanation/verdict.md",
+        "less than 40 % of what",
+        "pcr99-cloud/src/register/judge.rs",
+        "RIVAL_EXPLAINED: f64 = 0.4;",
+    ],
+    [
+        "explanation/verdict.md",
+        "Less than a fifth as many",
+        "pcr99-cloud/src/register/judge.rs",
+        "RIVAL_INLIERS: f64 = 0.2;",
+    ],
+    [
+        "explanation/verdict.md",
+        "are 4 % of what",
+        "pcr99-cloud/src/register/judge.rs",
+        "TELLING_FRACTION: f64 = 0.04;",
+    ],
+    [
+        "explanation/verdict.md",
+        "1.25 times and 0.05 voxels",
+        "pcr99-cloud/src/register/judge.rs",
+        "FARTHER: f64 = 1.25;",
+    ],
+    [
+        "explanation/verdict.md",
+        "1.25 times and 0.05 voxels",
+        "pcr99-cloud/src/register/judge.rs",
+        "FARTHER_BY: f64 = 0.05;",
+    ],
+    [
+        "explanation/verdict.md",
+        "ten times as large",
+        "pcr99-cloud/src/register/judge.rs",
+        "EXTREME_RATIO: f64 = 10.0;",
+    ],
     ["explanation/verdict.md", "within 1.5 voxels", "pcr99-cloud/src/votes.rs", "NEAR: f64 = 1.5;"],
     ["explanation/verdict.md", "up to five voxels above", "pcr99-cloud/src/votes.rs", "FAR: f64 = 5.0;"],
     ["explanation/registration.md", "about 5000 cells", "pcr99-cloud/src/voxel.rs", "ENOUGH: usize = 5000;"],
-    ["explanation/registration.md", "fewer than 1000 cells", "pcr99-cloud/src/voxel.rs", "FEW: usize = 1000;"],
-    ["explanation/registration.md", "more than 40 000 points", "pcr99-cloud/src/register/mod.rs", "MOST_SAMPLED: usize = 40_000;"],
-    ["explanation/registration.md", "At most 20 000 pairs", "pcr99-cloud/src/register/search.rs", "MOST_TRIED: u64 = 20_000;"],
-    ["how-to/large-clouds.md", "40 000 sampled points", "pcr99-cloud/src/register/mod.rs", "MOST_SAMPLED: usize = 40_000;"],
-    ["how-to/troubleshooting.md", "less than 10 % of either", "pcr99-cloud/src/register/judge.rs", "OVERLAP: f64 = 0.1;"],
+    [
+        "explanation/registration.md",
+        "fewer than 1000 cells",
+        "pcr99-cloud/src/voxel.rs",
+        "FEW: usize = 1000;",
+    ],
+    [
+        "explanation/registration.md",
+        "more than 40 000 points",
+        "pcr99-cloud/src/register/mod.rs",
+        "MOST_SAMPLED: usize = 40_000;",
+    ],
+    [
+        "explanation/registration.md",
+        "At most 20 000 pairs",
+        "pcr99-cloud/src/register/search.rs",
+        "MOST_TRIED: u64 = 20_000;",
+    ],
+    [
+        "how-to/large-clouds.md",
+        "40 000 sampled points",
+        "pcr99-cloud/src/register/mod.rs",
+        "MOST_SAMPLED: usize = 40_000;",
+    ],
+    [
+        "how-to/troubleshooting.md",
+        "less than 10 % of either",
+        "pcr99-cloud/src/register/judge.rs",
+        "OVERLAP: f64 = 0.1;",
+    ],
 ];
 
 #[test]
@@ -81,8 +206,11 @@ fn troubleshooting_explains_every_doubt() {
     let (matches, page) = page.split_once("## Doubts about clouds").expect("clouds");
     let (clouds, _) = page.split_once("## What it looks like").expect("the end of the tables");
     for (section, file) in [(matches, "pcr99/src/doubt.rs"), (clouds, "pcr99-cloud/src/register/doubt.rs")] {
-        let mut explained: Vec<&str> =
-            section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(c, _)| c).collect();
+        let mut explained: Vec<&str> = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+            .map(|(c, _)| c)
+            .collect();
         let code = fs::read_to_string(root().join("crates").join(file)).expect(file);
         let (_, function) = code.split_once("pub const fn code(&self)").expect("the codes");
         let function = function.split_once("\n    }\n").expect("the end of the function").0;

@@ -126,7 +126,10 @@ pub(crate) fn inline_code(text: &str) -> Vec<String> {
     // A line break inside inline code is a space.
     let prose = prose(text);
     let paragraphs = prose.split("\n\n");
-    paragraphs.flat_map(|text| text.split('`').skip(1).step_by(2)).map(|code| code.replace('\n', " ")).collect()
+    paragraphs
+        .flat_map(|text| text.split('`').skip(1).step_by(2))
+        .map(|code| code.replace('\n', " "))
+        .collect()
 }
 
 fn without_code(prose: &str) -> String {

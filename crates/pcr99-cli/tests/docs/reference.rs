@@ -8,7 +8,8 @@ use pcr99_cli::args::Args;
 use crate::markdown::{inline_code, pages, root};
 
 /// Everything below this line is made from the options of the program.
-const MARKER: &str = "<!-- made from the options of the program; see crates/pcr99-cli/tests/docs/main.rs -->\n";
+const MARKER: &str =
+    "<!-- made from the options of the program; see crates/pcr99-cli/tests/docs/main.rs -->\n";
 
 #[test]
 fn the_reference_is_what_help_says() {
@@ -105,7 +106,9 @@ fn option(text: &mut String, arg: &Arg) -> std::fmt::Result {
     };
     writeln!(text, "- {name}: {}{default}", with_full_stop(&help.replace('\n', " ")))?;
     let values = arg.get_possible_values();
-    for value in values.iter().filter(|_| arg.get_action().takes_values()).filter(|value| !value.is_hide_set()) {
+    for value in
+        values.iter().filter(|_| arg.get_action().takes_values()).filter(|value| !value.is_hide_set())
+    {
         if let Some(help) = value.get_help() {
             writeln!(text, "  - `{}`: {}", value.get_name(), with_full_stop(&help.to_string()))?;
         }

@@ -27,7 +27,8 @@ fn every_block_is_run_or_says_why_not() {
             let place = format!("{}:{}", page.name, block.line);
             let language = block.language.as_str();
             assert!(RUN.contains(&language) || SHOWN.contains(&language), "{place}: language `{language}`?");
-            let is_command = |line: &str| ["pcr99 ", "$ ", "cargo ", "pip "].iter().any(|c| line.starts_with(c));
+            let is_command =
+                |line: &str| ["pcr99 ", "$ ", "cargo ", "pip "].iter().any(|c| line.starts_with(c));
             let hides_command = SHOWN.contains(&language) && block.text.lines().any(is_command);
             assert!(!hides_command, "{place}: a command in a block that is only shown");
             if let Some(reason) = block.not_run {
@@ -71,7 +72,8 @@ fn documentation() -> Vec<Page> {
 fn run_pages(is_wanted: impl Fn(&str) -> bool) {
     for page in documentation().into_iter().filter(|page| is_wanted(&page.name)) {
         let blocks = blocks(&page.text);
-        let is_run = |block: &&Block| block.not_run.is_none() && ["sh", "console"].contains(&block.language.as_str());
+        let is_run =
+            |block: &&Block| block.not_run.is_none() && ["sh", "console"].contains(&block.language.as_str());
         let mut blocks = blocks.iter().filter(is_run).peekable();
         if blocks.peek().is_none() {
             continue;
@@ -146,9 +148,9 @@ fn is_shown(expected: &[impl AsRef<str>], lines: &[&str]) -> bool {
         Some((first, rest)) if first.as_ref() == "…" => {
             (0..=lines.len()).any(|skipped| is_shown(rest, &lines[skipped..]))
         }
-        Some((first, rest)) => {
-            lines.split_first().is_some_and(|(line, lines)| fits(first.as_ref(), line) && is_shown(rest, lines))
-        }
+        Some((first, rest)) => lines
+            .split_first()
+            .is_some_and(|(line, lines)| fits(first.as_ref(), line) && is_shown(rest, lines)),
     }
 }
 
