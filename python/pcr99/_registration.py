@@ -40,11 +40,11 @@ class Evidence(NamedTuple):
     #: log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
     log10_nfa: float
     #: The inliers, neighbours counted once; counting stops at 64.
-    effective_inliers: int
+    inlier_places: int
     #: Standard deviation of the rotation about the axis that the inliers hold least, in degrees; ``None`` for two clouds.
     rotation_deviation_deg: Optional[float] = None
     #: The evidence for another transform, as a share of the evidence for this one; ``None`` for two clouds.
-    rival: Optional[float] = None
+    rival_evidence_ratio: Optional[float] = None
 
 
 class Counters(NamedTuple):

@@ -226,7 +226,7 @@ pub(crate) fn solve<'py>(
 
 /// The document without its inliers, these, and the verdict.
 fn described(method: &str, matches: usize, mut found: Registration) -> (Value, Vec<usize>, String) {
-    let verdict = pcr99_cli::verdict(matches, &found);
+    let verdict = pcr99_cli::verdict(&found);
     let inliers = std::mem::take(&mut found.inliers);
     (pcr99_cloud::document::of_matches(method, matches, &found), inliers, verdict)
 }

@@ -20,7 +20,7 @@ const COLUMNS: [(&str, &[&str]); 22] = [
     ("threshold", &["threshold"]),
     ("inlier_rmse", &["inlier_rmse"]),
     ("log10_nfa", &["evidence", "log10_nfa"]),
-    ("effective_inliers", &["evidence", "effective_inliers"]),
+    ("inlier_places", &["evidence", "inlier_places"]),
     ("fitness", &["fitness"]),
     ("overlap_source", &["overlap", "source"]),
     ("overlap_target", &["overlap", "target"]),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use pcr99::{Doubt, Evidence, Registration, Similarity, Status, StopReason};
+use pcr99::{Evidence, Registration, Similarity, Status};
 use pcr99_cloud::{CloudRegistration, OutputFile};
 
 /// Where a document goes: checked before any work is done for it.
@@ -57,12 +57,7 @@ fn write_stream(
 /// A few lines to read on two clouds.
 pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     let mut text = String::new();
-    let status = match found.status {
-        Status::Registered => "registered",
-        Status::NotReliable => "NOT RELIABLE",
-        Status::NoSolution => "NO SOLUTION",
-    };
-    let _ = writeln!(text, "{status}: {}", found.reason());
+    let _ = writeln!(text, "{}: {}", status_word(found.status), found.reason());
     if let (Some(model), Some(fit)) = (&found.target_from_source, &found.assessment) {
         let rmse = found.rmse.map_or(String::new(), |rmse| format!(", residual {} rms", shown(rmse)));
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
@@ -84,63 +79,33 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     text
 }
 
-/// The verdict in plain words.
-pub fn verdict(matches: usize, found: &Registration) -> String {
-    let agree = found.inliers.len();
-    let start = format!("{agree} of {matches} matches agree");
-    match (found.status, found.evidence) {
-        (Status::Registered, evidence) => {
-            let power = evidence.map_or(0.0, |evidence| -evidence.log10_nfa);
-            format!("registered: {start}, by chance less than once in {} such problems", times(power))
-        }
-        (Status::NotReliable, Some(evidence)) => {
-            let doubt = match evidence.doubt(agree) {
-                Some(Doubt::Chance) => ", which may be chance".to_owned(),
-                Some(Doubt::FewPlaces) => format!(", but only {}", places(evidence.effective_inliers)),
-                Some(Doubt::LooseRotation) => {
-                    let degrees = evidence.rotation_deviation_deg;
-                    format!(", but leave the rotation about one axis open by {degrees:.0}° or more")
-                }
-                Some(Doubt::Rival) => {
-                    format!(", but another transform has {:.0} % of their evidence", 100.0 * evidence.rival)
-                }
-                None => ", but they do not fix a transform".to_owned(),
-            };
-            format!("NOT RELIABLE: {start}{doubt}")
-        }
-        (Status::NotReliable, None) => format!("NOT RELIABLE: {start}"),
-        (Status::NoSolution, _) if found.stopped_because == StopReason::Exhausted => {
-            format!("NO SOLUTION: no consistent matches were found among the {matches}")
-        }
-        (Status::NoSolution, _) => {
-            format!("NO SOLUTION: stopped before consistent matches were found among the {matches}")
-        }
-    }
+/// The status and its reason in one line.
+pub fn verdict(found: &Registration) -> String {
+    format!("{}: {}", status_word(found.status), found.reason())
 }
 
-/// A power of ten, rounded down: written out while it can be read.
-fn times(power: f64) -> String {
-    if power < 6.0 {
-        let unit = 10_f64.powf(power.floor());
-        format!("{:.0}", unit * (10_f64.powf(power) / unit).floor())
-    } else {
-        format!("10^{}", power.floor())
+/// The status in words, in capitals where the answer must not be used.
+fn status_word(status: Status) -> &'static str {
+    match status {
+        Status::Registered => "registered",
+        Status::NotReliable => "NOT RELIABLE",
+        Status::NoSolution => "NO SOLUTION",
     }
 }
 
 /// Where the inliers are, neighbours taken together.
-fn places(effective_inliers: usize) -> String {
-    match effective_inliers {
+fn places(inlier_places: usize) -> String {
+    match inlier_places {
         1 => "at 1 place".to_owned(),
         // No further are they counted.
-        Evidence::MOST_COUNTED.. => format!("at {effective_inliers} or more distinct places"),
+        Evidence::MOST_COUNTED.. => format!("at {inlier_places} or more distinct places"),
         some => format!("at {some} distinct places"),
     }
 }
 
 /// A few lines to read.
-pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> String {
-    let mut text = verdict(matches, found);
+pub(crate) fn summary(method: &str, found: &Registration) -> String {
+    let mut text = verdict(found);
     text.push('\n');
     if let Some(model) = &found.target_from_source {
         let what = if found.is_registered() { "transform" } else { "best guess" };
@@ -158,7 +123,7 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
             text,
             "  evidence     10^{:.1} false alarms expected; inliers {}",
             evidence.log10_nfa,
-            places(evidence.effective_inliers)
+            places(evidence.inlier_places)
         );
     }
     let _ = writeln!(
@@ -180,7 +145,7 @@ pub(crate) fn summary(method: &str, matches: usize, found: &Registration) -> Str
 
 /// How much was tried.
 pub(crate) fn searched(found: &Registration) -> String {
-    let pcr99::Counters { pairs, triplets, hypotheses } = found.counters;
+    let pcr99::Counters { pairs, triplets, hypotheses, .. } = found.counters;
     let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     let looked_at =
         if pairs > 0 { count(pairs, "pair", "pairs") } else { count(triplets, "triplet", "triplets") };

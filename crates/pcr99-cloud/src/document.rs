@@ -12,7 +12,7 @@
 //! # Ok::<(), pcr99::Error>(())
 //! ```
 
-use pcr99::{Doubt, Registration, Similarity, StopReason};
+use pcr99::{Registration, Similarity, StopReason};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -29,10 +29,10 @@ pub const PROGRAM: &str = concat!("pcr99 ", env!("CARGO_PKG_VERSION"));
 /// The document of a registration from so many matches by the method of that name.
 pub fn of_matches(method: &str, matches: usize, found: &Registration) -> Value {
     let model = found.target_from_source.as_ref();
-    let candidate = |c: &pcr99::Alternative| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.log10_nfa });
+    let candidate = |c: &pcr99::Candidate| json!({ "transform": c.target_from_source.matrix(), "inlier_count": c.inlier_count, "log10_nfa": c.evidence.log10_nfa });
     let candidates: Vec<Value> = found.candidates.iter().map(candidate).collect();
     let evidence =
-        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "effective_inliers": e.effective_inliers, "rotation_deviation_deg": e.rotation_deviation_deg, "rival": e.rival }));
+        found.evidence.map(|e| json!({ "log10_nfa": e.log10_nfa, "inlier_places": e.inlier_places, "rotation_deviation_deg": e.rotation_deviation_deg, "rival_evidence_ratio": e.rival_evidence_ratio }));
     let counters = found.counters;
     json!({
         "schema": SCHEMA,
@@ -94,7 +94,7 @@ pub fn of_clouds(found: &CloudRegistration) -> Value {
         "correspondences": matches.map_or(0, |m| m.matches),
         "inliers": matches.map_or(&[][..], |m| &m.inliers),
         "threshold": matches.map(|m| m.threshold),
-        "evidence": matches.map(|m| json!({ "log10_nfa": m.evidence.log10_nfa, "effective_inliers": m.evidence.effective_inliers })),
+        "evidence": matches.map(|m| json!({ "log10_nfa": m.evidence.log10_nfa, "inlier_places": m.evidence.inlier_places })),
         "candidates": candidates,
         "stopped_because": stopped.map(StopReason::as_str),
         "counters": matches.map(|m| json!({ "pairs": m.counters.pairs, "hypotheses": m.counters.hypotheses, "triplets": m.counters.triplets })),
@@ -112,13 +112,7 @@ pub fn to_text(document: &Value) -> String {
 
 /// What speaks against a registration from matches, in one word; `None` when nothing does, and when there is none.
 pub fn doubt_of_matches(found: &Registration) -> Option<&'static str> {
-    let doubt = found.evidence?.doubt(found.inliers.len())?;
-    Some(match doubt {
-        Doubt::Chance => "chance",
-        Doubt::FewPlaces => "few_places",
-        Doubt::LooseRotation => "loose_rotation",
-        Doubt::Rival => "rival",
-    })
+    found.doubt.map(|doubt| doubt.code())
 }
 
 /// What speaks against a registration of two clouds, in one word; `None` when nothing does.

@@ -96,7 +96,7 @@ impl Run {
         let pairs = Correspondences::new(&self.matches.source, &self.matches.target).expect("good matches");
         let possible = self.best_support_of_truth(&pairs, scale);
         let right = found.target_from_source.as_ref().is_some_and(|model| self.is_right(model));
-        let evidence = found.evidence.map_or((0.0, 0), |e| (e.log10_nfa, e.effective_inliers));
+        let evidence = found.evidence.map_or((0.0, 0), |e| (e.log10_nfa, e.inlier_places));
         eprintln!(
             "{name:60} n {:6} found {:5} truth {possible:5} {} {:12} nfa {:8.1} eff {:4} δ {:.4} {:7.1} ms {}",
             pairs.len(),

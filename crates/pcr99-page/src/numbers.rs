@@ -18,16 +18,6 @@ pub fn exact(x: f64) -> String {
     format!("{x:?}")
 }
 
-/// One in so many: a power of ten, rounded down, written out while it can be read.
-pub fn one_in(power: f64) -> String {
-    if power < 6.0 {
-        let unit = libm::exp10(power.floor());
-        grouped((unit * (libm::exp10(power) / unit).floor()) as usize)
-    } else {
-        power_of_ten(power.floor() as i32)
-    }
-}
-
 /// A share in whole percent.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
@@ -99,7 +89,6 @@ mod tests {
     fn readable() {
         assert_eq!([1.0, 0.05, -1.25, 1234.5678, -0.0].map(shown), ["1", "0.05", "-1.25", "1234.568", "0"]);
         assert_eq!([1e-9, 2.5e12].map(shown), ["1.00000e-9", "2.50000e12"]);
-        assert_eq!([0.31, 1.0, 3.48, 9.2, 19.0].map(one_in), ["2", "10", "3000", "10⁹", "10¹⁹"]);
         assert_eq!(
             [2e-5, 0.0021, 0.25, 2.0, 250.0].map(duration),
             ["20 µs", "2.10 ms", "250 ms", "2.00 s", "250 s"]

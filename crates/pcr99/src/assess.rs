@@ -1,7 +1,8 @@
 //! A transform from elsewhere: which matches follow it, and whether they would by chance.
 
 use crate::{
-    Alternative, Correspondences, Counters, Positive, Registration, Seconds, Similarity, Status, StopReason,
+    Candidate, Correspondences, Counters, Doubt, Positive, Registration, Seconds, Similarity, Status,
+    StopReason,
     evidence::Judge,
     kernel::{consensus::Affine, residuals::squared_residuals},
     least_squares,
@@ -42,15 +43,20 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
         evidence.rotation_deviation_deg = evidence.rotation_deviation_deg.max(off);
     }
     let rmse = least_squares::rmse(pairs.points(), &inliers, &model);
-    let (inlier_count, log10_nfa) = (inliers.len(), evidence.log10_nfa);
+    let candidate = Candidate::new(*target_from_source, inliers.len(), evidence);
+    let open = Doubt::LooseRotation { deviation_deg: 180.0 };
+    let doubt = evidence.doubt(inliers.len()).or((!fixed).then_some(open));
     Registration {
-        status: if fixed { evidence.status(inlier_count) } else { Status::NotReliable },
+        status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
+        doubt,
         target_from_source: Some(*target_from_source),
+        correspondences: pairs.len(),
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold: threshold.get(),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
         evidence: Some(evidence),
-        candidates: vec![Alternative { target_from_source: *target_from_source, inlier_count, log10_nfa }],
+        candidates: vec![candidate],
+        rival: None,
         stopped_because: StopReason::Exhausted,
         counters: Counters::default(),
         seconds: Seconds::default(),

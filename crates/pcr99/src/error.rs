@@ -71,6 +71,14 @@ pub enum Error {
         /// The parameter.
         name: &'static str,
     },
+    /// A word that is not one of those that documents use.
+    #[error("`{word}` is not a known {kind}")]
+    UnknownWord {
+        /// What the word should name.
+        kind: &'static str,
+        /// The word.
+        word: String,
+    },
     /// The two sides of the matches differ in number.
     #[error(
         "{source_points} source points but {target_points} target points: row i of one must match row i of the other"

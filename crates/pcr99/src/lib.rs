@@ -46,6 +46,8 @@ mod assess;
 
 mod correspondences;
 
+mod doubt;
+
 mod eigen;
 
 mod error;
@@ -79,10 +81,11 @@ pub mod stop;
 
 pub use assess::assess;
 pub use correspondences::Correspondences;
+pub use doubt::Doubt;
 pub use error::{Error, Side};
-pub use evidence::{Doubt, Evidence};
+pub use evidence::Evidence;
 pub use params::{Positive, Scale};
-pub use registration::{Alternative, Counters, Registration, Seconds, Status, StopReason};
+pub use registration::{Candidate, Counters, Registration, Rival, Seconds, Status, StopReason};
 pub use search::{Params, Solver, solve};
 pub use similarity::Similarity;
 

@@ -50,7 +50,7 @@ fn finds_one_right_match_in_fifty() {
                 let right = p.inliers.iter().filter(|i| found.inliers.contains(i)).count();
                 assert!(right >= 19 && found.inliers.len() <= 23, "{right} of {}", found.inliers.len());
                 let evidence = found.evidence.unwrap();
-                assert!(evidence.log10_nfa < -10.0 && evidence.effective_inliers >= 10);
+                assert!(evidence.log10_nfa < -10.0 && evidence.inlier_places >= 10);
                 assert_eq!(found.candidates[0].target_from_source, found.target_from_source.unwrap());
             }
         }
@@ -557,8 +557,19 @@ fn a_rival_is_named() {
     }
     let found = solve(&pairs(&p), Scale::one(), &with_threshold(0.05)).unwrap();
     let evidence = found.evidence.unwrap();
-    assert!(evidence.rival > 0.8, "{evidence:?}");
-    assert_eq!(evidence.doubt(found.inliers.len()), Some(pcr99::Doubt::Rival));
+    let evidence_ratio = evidence.rival_evidence_ratio;
+    assert!(evidence_ratio > 0.8, "{evidence:?}");
+    assert_eq!(found.doubt, Some(pcr99::Doubt::Ambiguous { evidence_ratio }));
+    // The rival is the other of the two motions, with what speaks for it.
+    let rival = found.rival.unwrap();
+    assert_eq!(rival.evidence_ratio, evidence_ratio);
+    let answer = found.target_from_source.unwrap();
+    let other = if distance(&answer, &second, &p.source) < 0.1 { &p.truth } else { &second };
+    assert!(distance(&rival.target_from_source, other, &p.source) < 0.1);
+    assert!(rival.inlier_count > 200 && rival.evidence.inlier_places > 10, "{rival:?}");
+    assert!((rival.evidence.log10_nfa / evidence.log10_nfa - evidence_ratio).abs() < 1e-12);
+    let percent = format!("another transform has {:.0} % of the evidence", 100.0 * evidence_ratio);
+    assert!(found.reason().contains(&percent), "{}", found.reason());
 }
 
 /// A threshold far beyond the extent of the targets is as good as a large one.

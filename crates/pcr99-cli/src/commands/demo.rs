@@ -112,7 +112,7 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
         shown(100.0 * problem.outlier_ratio),
         problem.noise
     );
-    let _ = writeln!(text, "  {}", verdict(n, found));
+    let _ = writeln!(text, "  {}", verdict(found));
     if !right.is_empty() && !found.inliers.is_empty() {
         let recovered = found.inliers.iter().filter(|i| right.binary_search(i).is_ok()).count();
         let _ = writeln!(text, "  {recovered} of the {} right matches are among them", right.len());

@@ -56,7 +56,7 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
 
     let document = match if options.json { Format::Json } else { options.format } {
         Format::Json => document::to_text(&document::of_matches(method, pairs.len(), &found)),
-        Format::Summary => output::summary(method, pairs.len(), &found),
+        Format::Summary => output::summary(method, &found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
                 say(match found.status {

@@ -103,11 +103,11 @@ fn check_transform(document: &Value, rows: &[[f64; 6]]) {
 fn check_evidence(document: &Value) {
     let evidence = &document["evidence"];
     let log10_nfa = evidence["log10_nfa"].as_f64().expect("a number");
-    let apart = evidence["effective_inliers"].as_u64().expect("a count") as usize;
+    let apart = evidence["inlier_places"].as_u64().expect("a count") as usize;
     let agree = inliers(document).len();
     assert!((1..=agree).contains(&apart), "{evidence}");
-    let [deviation, rival] =
-        ["rotation_deviation_deg", "rival"].map(|name| evidence[name].as_f64().expect("a number"));
+    let [deviation, rival] = ["rotation_deviation_deg", "rival_evidence_ratio"]
+        .map(|name| evidence[name].as_f64().expect("a number"));
     let scattered = apart >= 11 || (apart >= 4 && 2 * apart > agree);
     let reliable = log10_nfa <= -1.0 && scattered && deviation <= 2.5 && rival <= 0.5;
     assert_eq!(document["status"], if reliable { "registered" } else { "not_reliable" }, "{evidence}");
@@ -194,7 +194,8 @@ fn summary_matrix_and_document_agree() {
 
     let summary = place.run(solve).with_status(0).out;
     let found = inliers(&document).len();
-    let verdict = format!("registered: {found} of 100 matches agree, by chance less than once in 10^");
+    let verdict =
+        format!("registered: {found} of 100 matches agree; by chance this happens less than once in 10^");
     assert!(summary.starts_with(&verdict), "{summary}");
     let shown: Vec<f64> = summary.lines().skip(3).take(4).flat_map(numbers).collect();
     for (a, b) in shown.iter().zip(transform(&document).as_flattened()) {
@@ -212,7 +213,7 @@ fn summary_matrix_and_document_agree() {
     let shown = format!(
         "10^{:.1} false alarms expected; inliers at {} distinct places\n",
         evidence["log10_nfa"].as_f64().expect("a number"),
-        evidence["effective_inliers"]
+        evidence["inlier_places"]
     );
     assert!(summary.contains(&shown), "{summary}");
     assert!(summary.contains("method       default") && !summary.contains("RELIABLE"), "{summary}");
@@ -342,7 +343,7 @@ fn chance_is_a_guess() {
 
         let summary = place.run(&solve).with_status(1);
         assert_eq!(summary.err, "");
-        let verdict = format!("NOT RELIABLE: {found} of 100 matches agree, which may be chance\n");
+        let verdict = format!("NOT RELIABLE: {found} of 100 matches agree, but ");
         assert!(summary.out.starts_with(&verdict), "{}", summary.out);
         assert!(summary.out.contains("\nbest guess, source to target:\n"), "{}", summary.out);
         assert_eq!(summary.out.lines().skip(3).take(4).flat_map(numbers).count(), 16);
@@ -389,7 +390,7 @@ fn one_patch_is_a_guess() {
         assert_eq!(document["status"], "not_reliable");
         assert!(document["evidence"]["log10_nfa"].as_f64().expect("a number") < -1.0);
         let summary = place.run(&solve).with_status(1).out;
-        assert!(summary.contains(" matches agree, but only at "), "{summary}");
+        assert!(summary.contains(" matches agree, but the inliers lie at only "), "{summary}");
     }
 }
 

@@ -29,6 +29,6 @@ impl Clock {
     }
 
     pub(super) fn stop(self) -> Seconds {
-        Seconds { total: self.start.elapsed().as_secs_f64(), stages: self.stages }
+        Seconds::new(self.start.elapsed().as_secs_f64(), self.stages)
     }
 }

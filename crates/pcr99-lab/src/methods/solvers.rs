@@ -223,12 +223,16 @@ impl Ask<'_> {
         let prepared = Prepared::new(self.pairs, self.scale, self.threshold);
         let found = baseline.find(&prepared.matches(), told, &mut Random::new(self.seed), self.stop);
         let Found { model, samples, hypotheses, stopped_because } = found;
-        let judged = match model {
+        let mut judged = match model {
             Some(model) => assess(self.pairs, &prepared.outward(self.pairs, &model), self.threshold),
-            None => Registration::nothing(self.threshold.get(), stopped_because, Counters::default()),
+            None => {
+                let (n, threshold) = (self.pairs.len(), self.threshold.get());
+                Registration::no_solution(n, threshold, stopped_because, Counters::default())
+            }
         };
-        let counters = Counters { triplets: samples, hypotheses, ..Counters::default() };
-        let seconds = Seconds { total: start.elapsed().as_secs_f64(), stages: Vec::new() };
-        Ok(Registration { counters, stopped_because, seconds, ..judged })
+        judged.stopped_because = stopped_because;
+        (judged.counters.triplets, judged.counters.hypotheses) = (samples, hypotheses);
+        judged.seconds = Seconds::new(start.elapsed().as_secs_f64(), Vec::new());
+        Ok(judged)
     }
 }

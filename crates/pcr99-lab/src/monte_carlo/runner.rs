@@ -275,8 +275,10 @@ impl<'a> Worker<'a> {
                 .zip(&task.problem.is_inlier)
                 .filter_map(|(i, is_inlier)| is_inlier.then_some(i))
                 .collect();
-            let nothing =
-                || Registration::nothing(threshold.get(), StopReason::Exhausted, Default::default());
+            let nothing = || {
+                let n = task.pairs.len();
+                Registration::no_solution(n, threshold.get(), StopReason::Exhausted, Default::default())
+            };
             let fitted = fit(inward.points, &right, inward.known_scale);
             return Ok(fitted.map_or_else(nothing, |model| {
                 assess(&task.pairs, &outward(&task.pairs, &model), threshold)

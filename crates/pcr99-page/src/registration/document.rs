@@ -1,6 +1,6 @@
 //! A registration as its document has it, `pcr99_cloud::document`: what is left of one in a file, or in another process.
 
-use pcr99::{Alternative, Counters, Evidence, Registration, Similarity, Status, StopReason};
+use pcr99::{Candidate, Counters, Evidence, Registration, Similarity, Status, StopReason};
 use serde_json::Value;
 
 use super::{
@@ -125,33 +125,39 @@ impl Document<'_> {
 
     fn registration(&self) -> Result<Registration, Error> {
         let target_from_source = self.answer()?;
-        let evidence = self.0.get("evidence").filter(|evidence| !evidence.is_null()).map(|e| Evidence {
-            // What is not a number in JSON was infinite.
-            log10_nfa: number(e.get("log10_nfa")).unwrap_or(f64::NEG_INFINITY),
-            effective_inliers: whole(e.get("effective_inliers")).unwrap_or(0),
-            rotation_deviation_deg: number(e.get("rotation_deviation_deg")).unwrap_or(180.0),
-            rival: number(e.get("rival")).unwrap_or(0.0),
+        let evidence = self.0.get("evidence").filter(|evidence| !evidence.is_null()).map(|e| {
+            Evidence::new(
+                // What is not a number in JSON was infinite.
+                number(e.get("log10_nfa")).unwrap_or(f64::NEG_INFINITY),
+                whole(e.get("inlier_places")).unwrap_or(0),
+                number(e.get("rotation_deviation_deg")).unwrap_or(180.0),
+                number(e.get("rival_evidence_ratio")).unwrap_or(0.0),
+            )
         });
         let candidates = self.candidates().filter_map(|c| {
-            Some(Alternative {
-                target_from_source: transform(c.get("transform"))?,
-                inlier_count: whole(c.get("inlier_count"))?,
-                log10_nfa: number(c.get("log10_nfa")).unwrap_or(f64::NEG_INFINITY),
-            })
+            let log10_nfa = number(c.get("log10_nfa")).unwrap_or(f64::NEG_INFINITY);
+            Some(Candidate::new(
+                transform(c.get("transform"))?,
+                whole(c.get("inlier_count"))?,
+                Evidence::new(log10_nfa, 0, 0.0, 0.0),
+            ))
         });
-        Ok(Registration {
-            status: self.status()?,
-            target_from_source,
-            inliers: self.inliers()?,
-            inlier_rmse: self.number("inlier_rmse"),
-            evidence,
-            candidates: candidates.collect(),
-            ..Registration::nothing(
-                self.number("threshold").filter(|t| *t > 0.0).ok_or(missing("threshold"))?,
-                self.stop_reason(),
-                Counters::default(),
-            )
-        })
+        let mut found = Registration::no_solution(
+            whole(self.0.get("correspondences")).ok_or(missing("correspondences"))?,
+            self.number("threshold").filter(|t| *t > 0.0).ok_or(missing("threshold"))?,
+            self.stop_reason(),
+            Counters::default(),
+        );
+        found.status = self.status()?;
+        found.target_from_source = target_from_source;
+        found.inliers = self.inliers()?;
+        found.inlier_rmse = self.number("inlier_rmse");
+        if let Some(evidence) = evidence {
+            found.doubt = evidence.doubt(found.inliers.len());
+        }
+        found.evidence = evidence;
+        found.candidates = candidates.collect();
+        Ok(found)
     }
 
     /// That the inliers are as far off as the document says.

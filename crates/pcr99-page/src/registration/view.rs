@@ -164,7 +164,7 @@ impl RegistrationView {
         let others = found.candidates.iter().skip(1).map(|c| Found {
             model: c.target_from_source,
             inlier_count: Some(c.inlier_count),
-            log10_nfa: Some(c.log10_nfa),
+            log10_nfa: Some(c.evidence.log10_nfa),
             overlap: None,
         });
         let mut facts = vec![(
@@ -179,7 +179,7 @@ impl RegistrationView {
         let mut view = Self {
             title: None,
             names: ["source", "target"].map(str::to_owned),
-            verdict: Verdict::on_matches(source.len(), found),
+            verdict: Verdict::on_matches(found),
             facts,
             clouds: [source, target].map(|points| CloudPart::of(points, MOST_MATCHED)),
             lines: Lines::default(),
@@ -374,6 +374,7 @@ fn ended(reason: StopReason) -> &'static str {
         StopReason::HypothesisLimit => "the limit on hypotheses was reached",
         StopReason::TimeLimit => "the time was up",
         StopReason::Interrupted => "interrupted",
+        _ => reason.as_str(),
     }
 }
 

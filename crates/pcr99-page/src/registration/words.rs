@@ -1,9 +1,9 @@
 //! The verdict in plain words.
 
-use pcr99::{Doubt, Registration, Status, StopReason};
+use pcr99::{Doubt, Registration, Status};
 use pcr99_cloud::register;
 
-use crate::numbers::{grouped, one_in, percent, without_numbers};
+use crate::numbers::{percent, without_numbers};
 
 /// A verdict: one word, and the rest of the sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,62 +25,16 @@ impl Verdict {
         }
     }
 
-    /// On a registration from `matches` matches.
-    pub(crate) fn on_matches(matches: usize, found: &Registration) -> Self {
-        let agree = found.inliers.len();
-        let start = format!("{} of {} matches agree", grouped(agree), grouped(matches));
-        let (sentence, advice) = match (found.status, found.evidence) {
-            (Status::Registered, Some(evidence)) => {
-                let times = one_in(-evidence.log10_nfa);
-                (format!("{start}; chance alone would give this once in {times} such problems"), None)
-            }
-            (Status::Registered, None) => (start, None),
-            (Status::NotReliable, Some(evidence)) => match evidence.doubt(agree) {
-                Some(Doubt::Chance) if evidence.log10_nfa >= 0.0 => {
-                    (format!("{start}, no more than by chance"), Some(MORE))
-                }
-                Some(Doubt::Chance) => {
-                    let times = one_in(-evidence.log10_nfa);
-                    let often = if times == "1" { "every".to_owned() } else { format!("one in {times}") };
-                    (
-                        format!("{start}, as chance alone would give in about {often} such problems"),
-                        Some(MORE),
-                    )
-                }
-                Some(Doubt::FewPlaces) => {
-                    let place = match evidence.effective_inliers {
-                        1 => "one place".to_owned(),
-                        places => format!("{places} distinct places"),
-                    };
-                    (format!("{start}, but only at {place}, which one repeated patch explains"), Some(SPREAD))
-                }
-                Some(Doubt::LooseRotation) => (
-                    format!(
-                        "{start}, but leave the rotation about one axis open by {:.0}° or more",
-                        evidence.rotation_deviation_deg
-                    ),
-                    Some(SPREAD),
-                ),
-                Some(Doubt::Rival) => (
-                    format!(
-                        "{start}, but another transform has {} of their evidence",
-                        percent(evidence.rival)
-                    ),
-                    Some(RIVAL),
-                ),
-                None => (format!("{start}, but they do not fix a transform"), Some(MORE)),
-            },
-            (Status::NotReliable, None) => (start, Some(MORE)),
-            (Status::NoSolution, _) if found.stopped_because == StopReason::Exhausted => {
-                let all = grouped(matches);
-                (format!("no consistent matches were found among the {all}"), Some(NOTHING))
-            }
-            (Status::NoSolution, _) => {
-                let all = grouped(matches);
-                (format!("stopped before consistent matches were found among the {all}"), Some(STOPPED))
-            }
-        };
-        Self { status: found.status, sentence, advice }
+    /// On a registration from matches.
+    pub(crate) fn on_matches(found: &Registration) -> Self {
+        let advice = found.doubt.map(|doubt| match doubt {
+            Doubt::FewPlaces { .. } | Doubt::LooseRotation { .. } => SPREAD,
+            Doubt::Ambiguous { .. } => RIVAL,
+            Doubt::NoConsensus { .. } => NOTHING,
+            Doubt::Stopped { .. } => STOPPED,
+            _ => MORE,
+        });
+        Self { status: found.status, sentence: found.reason(), advice }
     }
 
     /// On a registration of two clouds for this reason; `overlap` is the share of the source that lies on the target.
@@ -121,45 +75,17 @@ const STOPPED: &str = "A longer time limit may help.";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcr99::{Counters, Evidence, Similarity};
-
-    fn found(status: Status, inliers: usize, evidence: Option<Evidence>) -> Registration {
-        let nothing = Registration::nothing(0.05, StopReason::Exhausted, Counters::default());
-        let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
-        let target_from_source = (status != Status::NoSolution).then_some(model);
-        Registration { status, inliers: (0..inliers).collect(), evidence, target_from_source, ..nothing }
-    }
-
-    fn evidence(log10_nfa: f64, effective_inliers: usize) -> Evidence {
-        Evidence { log10_nfa, effective_inliers, rotation_deviation_deg: 1.0, rival: 0.1 }
-    }
-
-    fn sentence(status: Status, inliers: usize, evidence: Option<Evidence>) -> String {
-        let verdict = Verdict::on_matches(1000, &found(status, inliers, evidence));
-        format!("{}: {}", verdict.word(), verdict.sentence)
-    }
+    use pcr99::{Counters, StopReason};
 
     #[test]
-    fn every_outcome_has_a_sentence() {
-        let registered = sentence(Status::Registered, 10, Some(evidence(-9.2, 10)));
+    fn a_verdict_has_the_reason_and_the_advice_for_the_doubt() {
+        let found = Registration::no_solution(1000, 0.05, StopReason::Exhausted, Counters::default());
+        let verdict = Verdict::on_matches(&found);
         assert_eq!(
-            registered,
-            "Registered: 10 of 1000 matches agree; chance alone would give this once in 10⁹ such problems"
+            (verdict.word(), verdict.sentence, verdict.advice),
+            ("No solution", found.reason(), Some(NOTHING))
         );
-        let not = |inliers, evidence| sentence(Status::NotReliable, inliers, Some(evidence));
-        assert_eq!(not(5, evidence(2.0, 5)), "Not reliable: 5 of 1000 matches agree, no more than by chance");
-        let chance = not(5, evidence(-0.5, 5));
-        assert!(chance.ends_with("as chance alone would give in about one in 3 such problems"), "{chance}");
-        let patch = not(40, evidence(-20.0, 2));
-        assert!(
-            patch.ends_with("but only at 2 distinct places, which one repeated patch explains"),
-            "{patch}"
-        );
-        let loose = not(40, Evidence { rotation_deviation_deg: 12.3, ..evidence(-20.0, 40) });
-        assert!(loose.ends_with("leave the rotation about one axis open by 12° or more"), "{loose}");
-        let rival = not(40, Evidence { rival: 0.93, ..evidence(-20.0, 40) });
-        assert!(rival.ends_with("but another transform has 93 % of their evidence"), "{rival}");
-        let nothing = sentence(Status::NoSolution, 0, None);
-        assert_eq!(nothing, "No solution: no consistent matches were found among the 1000");
+        let stopped = Registration::no_solution(1000, 0.05, StopReason::TimeLimit, Counters::default());
+        assert_eq!(Verdict::on_matches(&stopped).advice, Some(STOPPED));
     }
 }

@@ -30,7 +30,7 @@ use self::{
     steadiness::rotation_deviation,
 };
 use crate::{
-    Correspondences, Similarity, Status,
+    Correspondences, Doubt, Similarity,
     kernel::{
         Soa,
         consensus::{Affine, squared_residual},
@@ -41,30 +41,18 @@ use crate::{
 
 /// What a consensus is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Evidence {
     /// log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
     /// Above zero it is no evidence at all.
     pub log10_nfa: f64,
     /// The inliers, those within `3δ` of each other counted once; counting stops at [`Evidence::MOST_COUNTED`], and of more than twice
     /// as many inliers only so many are looked at, so there may be more.
-    pub effective_inliers: usize,
+    pub inlier_places: usize,
     /// Standard deviation of the rotation, in degrees, about the axis that the inliers hold least; at most 180.
     pub rotation_deviation_deg: f64,
     /// The evidence for another transform, as a share of the evidence for this one; 0 when there is no other, or nobody looked.
-    pub rival: f64,
-}
-
-/// Why an answer cannot be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
-    /// So many matches could agree by chance.
-    Chance,
-    /// The matches that agree are neighbours of each other, which one wrong patch explains.
-    FewPlaces,
-    /// They leave the rotation about some axis open.
-    LooseRotation,
-    /// Another transform has nearly as much evidence.
-    Rival,
+    pub rival_evidence_ratio: f64,
 }
 
 /// Registered needs a number of false alarms of at most this power of ten …
@@ -84,32 +72,38 @@ impl Evidence {
     /// The largest number of effective inliers: more are as good as any number.
     pub const MOST_COUNTED: usize = MOST_SCATTERED;
 
+    /// Evidence from its four numbers; see the fields.
+    pub const fn new(
+        log10_nfa: f64,
+        inlier_places: usize,
+        rotation_deviation_deg: f64,
+        rival_evidence_ratio: f64,
+    ) -> Self {
+        Self { log10_nfa, inlier_places, rotation_deviation_deg, rival_evidence_ratio }
+    }
+
     /// Whether chance alone does not explain it.
     pub(crate) fn is_significant(&self) -> bool {
         self.log10_nfa <= SIGNIFICANT
     }
 
-    /// What stands in the way of trusting a consensus of so many `inliers`: the first of chance, one patch of neighbours, a
-    /// rotation that they do not hold, and a rival.
+    /// The doubt about a consensus of so many `inliers`, or `None` when the evidence confirms it.
+    ///
+    /// The conditions are tested in this order: chance, inliers at few places, an undetermined rotation, a rival.
     pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
-        let few_but_scattered = self.effective_inliers >= LEAST_EFFECTIVE
-            && self.effective_inliers as f64 > SCATTERED * inliers as f64;
+        let few_but_scattered =
+            self.inlier_places >= LEAST_EFFECTIVE && self.inlier_places as f64 > SCATTERED * inliers as f64;
         if !self.is_significant() {
-            Some(Doubt::Chance)
-        } else if self.effective_inliers < ENOUGH_EFFECTIVE && !few_but_scattered {
-            Some(Doubt::FewPlaces)
+            Some(Doubt::Chance { log10_nfa: self.log10_nfa })
+        } else if self.inlier_places < ENOUGH_EFFECTIVE && !few_but_scattered {
+            Some(Doubt::FewPlaces { places: self.inlier_places })
         } else if self.rotation_deviation_deg > FIRM_ROTATION {
-            Some(Doubt::LooseRotation)
-        } else if self.rival > STRONG_RIVAL {
-            Some(Doubt::Rival)
+            Some(Doubt::LooseRotation { deviation_deg: self.rotation_deviation_deg })
+        } else if self.rival_evidence_ratio > STRONG_RIVAL {
+            Some(Doubt::Ambiguous { evidence_ratio: self.rival_evidence_ratio })
         } else {
             None
         }
-    }
-
-    /// The verdict on a consensus of so many `inliers`: registered when there is no doubt.
-    pub fn status(&self, inliers: usize) -> Status {
-        if self.doubt(inliers).is_none() { Status::Registered } else { Status::NotReliable }
     }
 }
 
@@ -162,9 +156,9 @@ impl Judge {
             if stands_out { self.in_the_crowd(consensus, background, penalty, even) } else { even };
         let evidence = Evidence {
             log10_nfa,
-            effective_inliers: consensus.inliers.len(),
+            inlier_places: consensus.inliers.len(),
             rotation_deviation_deg: 0.0,
-            rival: 0.0,
+            rival_evidence_ratio: 0.0,
         };
         let significant = evidence.is_significant();
         let evidence = if significant { self.complete(evidence, consensus, background) } else { evidence };
@@ -204,9 +198,9 @@ impl Judge {
         background: &Background,
     ) -> Evidence {
         let radius = background.patch(consensus.delta, consensus.model.scale());
-        let effective_inliers = self.effective_support(consensus.points, consensus.inliers, radius);
+        let inlier_places = self.effective_support(consensus.points, consensus.inliers, radius);
         let rotation_deviation_deg = rotation_deviation(consensus).to_degrees().min(180.0);
-        Evidence { effective_inliers, rotation_deviation_deg, ..evidence }
+        Evidence { inlier_places, rotation_deviation_deg, ..evidence }
     }
 
     /// All that can be said of a transform and the matches that it explains; those farther off than `delta` are left out.
@@ -270,21 +264,20 @@ mod tests {
         assert_eq!(judge.effective_support(&points, &(0..220).collect::<Vec<_>>(), 0.001), 1 + 60);
     }
 
-    /// The rule of the verdict.
+    /// The conditions for a registered answer, one by one.
     #[test]
-    fn significant_scattered_and_firm_is_registered() {
-        let doubt = |log10_nfa, effective_inliers, inliers, rotation_deviation_deg| {
-            Evidence { log10_nfa, effective_inliers, rotation_deviation_deg, rival: 0.3 }.doubt(inliers)
+    fn the_first_condition_that_fails_is_the_doubt() {
+        let doubt = |log10_nfa, places, inliers, deviation_deg| {
+            Evidence::new(log10_nfa, places, deviation_deg, 0.3).doubt(inliers)
         };
         assert_eq!(doubt(-1.5, 9, 10, 1.0), None, "few, but scattered");
-        assert_eq!(doubt(-300.0, 11, 500, 1.0), None, "in eleven places");
-        assert_eq!(doubt(-300.0, 10, 500, 1.0), Some(Doubt::FewPlaces), "in ten places only");
-        assert_eq!(doubt(-0.5, 10, 10, 1.0), Some(Doubt::Chance));
-        assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces), "three places");
-        assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces), "each of them twice");
-        assert_eq!(doubt(-20.0, 20, 20, 3.0), Some(Doubt::LooseRotation));
-        let rivalled =
-            Evidence { log10_nfa: -20.0, effective_inliers: 20, rotation_deviation_deg: 1.0, rival: 0.8 };
-        assert_eq!(rivalled.doubt(20), Some(Doubt::Rival));
+        assert_eq!(doubt(-300.0, 11, 500, 1.0), None, "at eleven places");
+        assert_eq!(doubt(-300.0, 10, 500, 1.0), Some(Doubt::FewPlaces { places: 10 }));
+        assert_eq!(doubt(-0.5, 10, 10, 1.0), Some(Doubt::Chance { log10_nfa: -0.5 }));
+        assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces { places: 3 }));
+        assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces { places: 6 }), "each of them twice");
+        assert_eq!(doubt(-20.0, 20, 20, 3.0), Some(Doubt::LooseRotation { deviation_deg: 3.0 }));
+        let rivalled = Evidence::new(-20.0, 20, 1.0, 0.8);
+        assert_eq!(rivalled.doubt(20), Some(Doubt::Ambiguous { evidence_ratio: 0.8 }));
     }
 }

@@ -48,9 +48,9 @@ use self::{
     search::Search,
 };
 use crate::{
-    Correspondences, Counters, Error, Registration, Scale, Seconds, Status, StopReason,
+    Candidate, Correspondences, Counters, Doubt, Error, Registration, Scale, Seconds, Status, StopReason,
     evidence::Judge,
-    registration::{Alternative, Clock},
+    registration::Clock,
     stop::{self, StopCheck},
 };
 
@@ -193,7 +193,7 @@ fn outcome(
 ) -> Registration {
     let seconds = Seconds::default();
     let Some(consensus) = consensus else {
-        return Registration::nothing(threshold, stopped_because, counters);
+        return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
     };
     let inliers = consensus.inliers(problem);
     // Too few inliers, or all on a line, fix no transform: then the hypothesis itself is the best found, and nothing confirms it
@@ -204,15 +204,20 @@ fn outcome(
     let rmse = refit::rmse(problem.points, &inliers, &model);
     let evidence = Judge::default().evidence(pairs, &model, &inliers, problem.delta);
     let target_from_source = pairs.outward(&model);
-    let (inlier_count, log10_nfa) = (inliers.len(), evidence.log10_nfa);
+    // Inliers that fix no transform leave at least one rotation open.
+    let open = Doubt::LooseRotation { deviation_deg: 180.0 };
+    let doubt = evidence.doubt(inliers.len()).or((!confirmed).then_some(open));
     Registration {
-        status: if confirmed { evidence.status(inliers.len()) } else { Status::NotReliable },
+        status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
+        doubt,
         target_from_source: Some(target_from_source),
+        correspondences: pairs.len(),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+        candidates: vec![Candidate::new(target_from_source, inliers.len(), evidence)],
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold,
         evidence: Some(evidence),
-        candidates: vec![Alternative { target_from_source, inlier_count, log10_nfa }],
+        rival: None,
         stopped_because,
         counters,
         seconds,

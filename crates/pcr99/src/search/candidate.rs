@@ -1,7 +1,7 @@
 //! Candidates: transforms refined until stable, with what they are worth; the best few distinct ones.
 
 use crate::{
-    Evidence, Similarity, Status,
+    Evidence, Similarity,
     evidence::{Background, Consensus, Judge, Weighed},
     kernel::{
         Soa,
@@ -31,7 +31,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Whether it can be trusted.
     pub(super) fn is_reliable(&self) -> bool {
-        self.evidence.status(self.inliers.len()) == Status::Registered
+        self.evidence.doubt(self.inliers.len()).is_none()
     }
 
     /// Whether chance does not explain it; it may still be one patch of neighbours.
@@ -42,7 +42,7 @@ impl Candidate {
     /// The evidence with each patch of neighbours counted once: a hundred copies of one match are worth no more than one.
     fn effective_evidence(&self) -> f64 {
         let log10_nfa = self.evidence.log10_nfa;
-        let share = self.evidence.effective_inliers as f64 / self.inliers.len() as f64;
+        let share = self.evidence.inlier_places as f64 / self.inliers.len() as f64;
         if log10_nfa < 0.0 { share * log10_nfa } else { log10_nfa }
     }
 
@@ -280,12 +280,12 @@ impl Best {
         self.kept.first()
     }
 
-    /// How much evidence the strongest other transform has, as a share of that of the best: 0 when there is none that takes the inliers of
-    /// the best elsewhere.
-    pub(super) fn rival(&self, points: &Soa, delta: f64) -> f64 {
-        let Some((best, others)) = self.kept.split_first() else { return 0.0 };
+    /// The strongest registered candidate that moves most inliers of the best elsewhere, with its share of the best's
+    /// evidence: its place among [`all`](Self::all), and `log10_nfa` of it over that of the best, between 0 and 1.
+    pub(super) fn rival(&self, points: &Soa, delta: f64) -> Option<(usize, f64)> {
+        let (best, others) = self.kept.split_first()?;
         let step = best.inliers.len().div_ceil(64);
-        let far = |other: &&Candidate| {
+        let far = |other: &Candidate| {
             let apart = |&i: &u32| {
                 let a = points.source(i as usize);
                 let (p, q) = (best.model.apply(a), other.model.apply(a));
@@ -294,9 +294,9 @@ impl Best {
             let some = best.inliers.iter().step_by(step);
             2 * some.clone().filter(|i| apart(i)).count() > some.len()
         };
-        let strongest = others.iter().filter(|other| other.is_reliable()).find(far);
-        let share = |rival: &Candidate| rival.evidence.log10_nfa / best.evidence.log10_nfa;
-        strongest.map_or(0.0, |rival| share(rival).clamp(0.0, 1.0))
+        let place = others.iter().position(|other| other.is_reliable() && far(other))?;
+        let ratio = others[place].evidence.log10_nfa / best.evidence.log10_nfa;
+        Some((place + 1, ratio.clamp(0.0, 1.0)))
     }
 
     /// Whether chance does not explain the best.

@@ -46,10 +46,14 @@ use self::{
     threads::Threads,
 };
 use crate::{
-    Correspondences, Error, Evidence, Registration, Scale, Seconds, StopReason,
-    evidence::{Background, Judge},
-    kernel::Soa,
-    registration::{Alternative, Clock},
+    Correspondences, Error, Evidence, Registration, Rival, Scale, Seconds, Status, StopReason,
+    evidence::{Background, Consensus, Judge},
+    kernel::{
+        Soa,
+        consensus::{Affine, squared_residual},
+        sums::sum,
+    },
+    registration::Clock,
     stop::{self, StopCheck},
 };
 
@@ -171,7 +175,7 @@ impl Solver {
         // As given, to the bit, where it was used as given.
         let given = params.threshold().filter(|given| pairs.target_length_inward(*given) == delta);
         let threshold = given.map_or_else(|| pairs.target_length_outward(delta), |given| given.get());
-        let registration = self.outcome(pairs, delta, threshold, progress);
+        let registration = self.outcome(pairs, &problem(delta), threshold, progress);
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
@@ -286,43 +290,62 @@ impl Solver {
         }
     }
 
+    /// The result of the search, in the caller's units.
     fn outcome(
         &mut self,
         pairs: &Correspondences,
-        delta: f64,
+        problem: &Problem<'_>,
         threshold: f64,
         progress: Progress,
     ) -> Registration {
         let Progress { best, counters, stopped_because, .. } = progress;
-        let alternative = |candidate: &Candidate| Alternative {
-            target_from_source: pairs.outward(&candidate.model),
-            inlier_count: candidate.inliers.len(),
-            log10_nfa: candidate.evidence.log10_nfa,
+        let mut candidates: Vec<crate::Candidate> = best
+            .all()
+            .iter()
+            .map(|candidate| self.complete(problem, candidate))
+            .zip(best.all())
+            .map(|(evidence, c)| crate::Candidate::new(pairs.outward(&c.model), c.inliers.len(), evidence))
+            .collect();
+        let (Some(first), Some(answer)) = (best.first(), candidates.first_mut()) else {
+            return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
         };
-        let candidates = best.all().iter().map(alternative).collect();
-        let rival = best.rival(pairs.points(), delta);
-        let Some(best) = best.first() else {
-            return Registration::nothing(threshold, stopped_because, counters);
-        };
-        // Not all of it was computed along the way where nothing depended on it.
-        let evidence = match best.is_significant() {
-            true => Evidence { rival, ..best.evidence },
-            false => Evidence {
-                log10_nfa: best.evidence.log10_nfa,
-                ..self.judge.evidence(pairs, &best.model, &best.inliers, delta)
-            },
-        };
+        let rival = best.rival(problem.points, problem.model.delta).filter(|_| first.is_significant());
+        answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |(_, ratio)| ratio);
+        let answer = *answer;
+        let doubt = answer.evidence.doubt(answer.inlier_count);
         Registration {
-            status: evidence.status(best.inliers.len()),
-            target_from_source: Some(pairs.outward(&best.model)),
-            inliers: best.inliers.iter().map(|&i| i as usize).collect(),
+            status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
+            doubt,
+            target_from_source: Some(answer.target_from_source),
+            correspondences: pairs.len(),
+            inliers: first.inliers.iter().map(|&i| i as usize).collect(),
             threshold,
-            inlier_rmse: Some(pairs.target_length_outward(best.rmse)),
-            evidence: Some(evidence),
+            inlier_rmse: Some(pairs.target_length_outward(first.rmse)),
+            evidence: Some(answer.evidence),
+            rival: rival.map(|(place, ratio)| Rival::new(&candidates[place], ratio)),
             candidates,
             stopped_because,
             counters,
             seconds: Seconds::default(),
         }
+    }
+
+    /// All of a candidate's evidence. The search leaves some of it out where chance explains the candidate.
+    fn complete(&mut self, problem: &Problem<'_>, candidate: &Candidate) -> Evidence {
+        if candidate.is_significant() {
+            return candidate.evidence;
+        }
+        let affine = Affine::from(&candidate.model);
+        let residual = |&i: &u32| squared_residual(problem.points, &affine, i as usize);
+        let residuals: Vec<f64> = candidate.inliers.iter().map(residual).collect();
+        let consensus = Consensus {
+            points: problem.points,
+            model: &candidate.model,
+            inliers: &candidate.inliers,
+            residuals: &residuals,
+            sum: sum(&residuals),
+            delta: problem.model.delta,
+        };
+        self.judge.complete(candidate.evidence, &consensus, &problem.model.background)
     }
 }
