@@ -335,7 +335,7 @@ impl<'a> Reading<'a> {
         }
         settings.check_kind(kind)?;
         let settings = Arc::new(settings.over(self.defaults, kind));
-        settings.check()?;
+        settings.check(kind)?;
         if self.settings.len() < SHARED_SETTINGS {
             self.settings.insert(key, Arc::clone(&settings));
         }

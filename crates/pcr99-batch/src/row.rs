@@ -131,7 +131,9 @@ impl<'de> Deserialize<'de> for Row {
             }
             _ => return Err(de::Error::custom("a row has a pair_id, and either pairs or source and target")),
         };
-        settings.check_kind(input.kind()).and_then(|()| settings.check()).map_err(de::Error::custom)?;
+        let kind = input.kind();
+        settings.check_kind(kind).map_err(de::Error::custom)?;
+        settings.check(kind).map_err(de::Error::custom)?;
         Ok(Self { pair_id: pair_id.into(), input, settings: Arc::new(settings) })
     }
 }

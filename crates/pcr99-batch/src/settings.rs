@@ -1,12 +1,14 @@
-//! The options of a pair: what `solve` and `register` take, each as a column of the manifest.
+//! Options of a pair: those of `solve` and `register`, each as a column of the manifest.
 
 use std::sync::Arc;
 
-use pcr99::{Positive, Scale, paper};
-use pcr99_cloud::{Refinement, RegisterParams};
-use pcr99_lab::Method;
+use pcr99::Similarity;
+use pcr99_cloud::Refinement;
+use pcr99_plan::{
+    Expected, GivenScale, Method, PlanError, RegisterOptions, RegisterPlan, SolveOptions, SolvePlan, text,
+};
 
-/// What a row's inputs are.
+/// Kind of the inputs of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A file of matches, for `solve`.
@@ -15,7 +17,17 @@ pub enum Kind {
     Clouds,
 }
 
-/// The options of a pair; `None` is the default.
+impl Kind {
+    /// The name in messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Matches => "matches",
+            Self::Clouds => "two clouds",
+        }
+    }
+}
+
+/// Options of a pair, not yet checked; `None` means the default.
 ///
 /// ```
 /// use pcr99_batch::Settings;
@@ -29,87 +41,85 @@ pub enum Kind {
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
-    /// What is known of the scale; default 1.
-    pub scale: Option<Scale>,
+    /// Scale; default 1.
+    pub scale: Option<GivenScale>,
     /// Inlier threshold in target units; default: from the data. For matches.
-    pub threshold: Option<Positive>,
-    /// How to search. For matches.
+    pub threshold: Option<f64>,
+    /// Method. For matches.
     pub method: Option<Method>,
-    /// Memory of tables over pairs of matches, in MiB. For matches.
+    /// Largest size of the tables over pairs of matches, in MiB. For matches.
     pub memory_budget: Option<u64>,
+    /// Largest number of pairs of matches that are tried in each round of the search. For matches.
+    pub effort: Option<u64>,
+    /// Accepted probability of having missed a larger consensus. For matches.
+    pub miss_probability: Option<f64>,
     /// Edge of the voxels in target units; default: from the data. For clouds.
-    pub voxel: Option<Positive>,
+    pub voxel: Option<f64>,
     /// How the pose is refined. For clouds.
     pub refine: Option<Refinement>,
-    /// A file with the pose to start from instead of searching. For clouds.
+    /// File with the pose to refine and judge; see [`RegisterOptions::initial`]. For clouds.
     pub initial: Option<Arc<str>>,
-    /// Seconds that the search may take.
-    pub time_limit: Option<Positive>,
-    /// Seed of everything random; default 0.
+    /// Largest number of candidates.
+    pub candidates: Option<usize>,
+    /// Time limit of the search in seconds. Reading the files does not count.
+    pub time_limit: Option<f64>,
+    /// Seed of the random numbers; default 0.
     pub seed: Option<u64>,
 }
 
-/// Why an option cannot be as it is.
+/// A mistake in the options of a pair.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
     /// There is no such option.
     #[error("there is no option `{name}`")]
     Unknown {
-        /// Its name.
+        /// Name that was given.
         name: String,
     },
-    /// The value is not one that it can have.
-    #[error("`{name}` is `{value}`: expected {expected}")]
+    /// The text is not a value of the option.
+    #[error("`{name}` is `{value}`: {expected}")]
     Value {
         /// The option.
         name: &'static str,
-        /// What was given.
+        /// Text that was given.
         value: String,
-        /// What it can be.
-        expected: String,
+        /// What the text should have been.
+        expected: Expected,
     },
     /// The option has no meaning for these inputs.
     #[error("`{name}` is an option for {of}, but this row has {inputs}: leave the cell empty")]
     NotForThis {
         /// The option.
         name: &'static str,
-        /// What it is for.
+        /// Inputs that it is for.
         of: &'static str,
-        /// What there is.
+        /// Inputs of the row.
         inputs: &'static str,
     },
-    /// The method needs what was not given.
-    #[error("method `{method}` needs a `threshold`: how far a right match may be off, in target units")]
-    NoThreshold {
-        /// The method.
-        method: Method,
-    },
-    /// The method must be told the scale.
-    #[error("method `{method}` takes no such scale: give {expected}, or leave out the method")]
-    ScaleOfMethod {
-        /// The method.
-        method: Method,
-        /// What it takes.
-        expected: &'static str,
-    },
+    /// A value is outside its range, or the options do not go together.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
 }
 
-/// Name of each option, and what it is for; `None`: for both.
-const OPTIONS: [(&str, Option<Kind>); 9] = [
+/// Name of each option, and the inputs that it is for; `None`: for both.
+const OPTIONS: [(&str, Option<Kind>); 12] = [
     ("scale", None),
     ("threshold", Some(Kind::Matches)),
     ("method", Some(Kind::Matches)),
     ("memory_budget", Some(Kind::Matches)),
+    ("effort", Some(Kind::Matches)),
+    ("miss_probability", Some(Kind::Matches)),
     ("voxel", Some(Kind::Clouds)),
     ("refine", Some(Kind::Clouds)),
     ("initial", Some(Kind::Clouds)),
+    ("candidates", None),
     ("time_limit", None),
     ("seed", None),
 ];
 
 impl Settings {
-    /// The names of all options.
+    /// Names of all options.
     pub const NAMES: [&'static str; OPTIONS.len()] = {
         let mut names = [""; OPTIONS.len()];
         let mut i = 0;
@@ -120,92 +130,82 @@ impl Settings {
         names
     };
 
-    /// Sets the option of that name to the value of that text.
+    /// Sets an option by its name to the value of a text.
     ///
     /// # Errors
-    /// When there is no such option, or the text is not one of its values.
+    /// When there is no such option, or the text is not a value of it. Ranges are checked with the whole row.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
         let Some((name, _)) = OPTIONS.into_iter().find(|(known, _)| *known == name) else {
             return Err(SettingError::Unknown { name: name.to_owned() });
         };
-        let expected = |expected: &str| SettingError::Value {
-            name,
-            value: text.to_owned(),
-            expected: expected.to_owned(),
-        };
-        let positive = || {
-            let number = text.parse().ok().and_then(|value| Positive::new("value", value).ok());
-            number.ok_or_else(|| expected("a positive number"))
-        };
-        // Programs that have missing values in a column of integers write the others as 3.0.
-        let whole = || {
-            text.strip_suffix(".0")
-                .unwrap_or(text)
-                .parse()
-                .map_err(|_| expected("a whole number, not negative"))
-        };
+        let wrong = |expected| SettingError::Value { name, value: text.to_owned(), expected };
+        let number = || text::number(text).map_err(wrong);
         match name {
-            "scale" => self.scale = Some(scale(text).ok_or_else(|| expected(SCALES))?),
-            "threshold" => self.threshold = Some(positive()?),
-            "method" => {
-                self.method =
-                    Some(text.parse().map_err(|_| expected(&one_of(&Method::ALL.map(Method::name))))?)
-            }
-            "memory_budget" => self.memory_budget = Some(whole()?),
-            "voxel" => self.voxel = Some(positive()?),
-            "refine" => {
-                let found = REFINEMENTS.into_iter().find(|(name, _)| *name == text);
-                self.refine =
-                    Some(found.ok_or_else(|| expected(&one_of(&REFINEMENTS.map(|(name, _)| name))))?.1);
-            }
+            "scale" => self.scale = Some(text.parse().map_err(wrong)?),
+            "threshold" => self.threshold = Some(number()?),
+            "method" => self.method = Some(text::method(text).map_err(wrong)?),
+            "memory_budget" => self.memory_budget = Some(whole(text).map_err(wrong)?),
+            "effort" => self.effort = Some(whole(text).map_err(wrong)?),
+            "miss_probability" => self.miss_probability = Some(number()?),
+            "voxel" => self.voxel = Some(number()?),
+            "refine" => self.refine = Some(text::refinement(text).map_err(wrong)?),
             "initial" => self.initial = Some(text.into()),
-            "time_limit" => self.time_limit = Some(positive()?),
-            _ => self.seed = Some(whole()?),
+            "candidates" => self.candidates = Some(whole(text).map_err(wrong)?),
+            "time_limit" => self.time_limit = Some(number()?),
+            _ => self.seed = Some(whole(text).map_err(wrong)?),
         }
         Ok(())
     }
 
-    /// The options that are set, with their values as text that [`set`](Self::set) takes.
+    /// The options that are set, with their values as text that [`set`](Self::set) reads.
     pub fn cells(&self) -> Vec<(&'static str, String)> {
-        let number = |value: &Option<Positive>| value.map(|value| short(value.get()));
-        let refine = |how: Refinement| {
-            REFINEMENTS.into_iter().find(|(_, known)| *known == how).map(|(name, _)| name.to_owned())
-        };
+        let number = |value: Option<f64>| value.map(text::number_text);
         let values = [
-            self.scale.map(scale_text),
-            number(&self.threshold),
+            self.scale.map(|scale| scale.to_string()),
+            number(self.threshold),
             self.method.map(|method| method.name().to_owned()),
             self.memory_budget.map(|mib| mib.to_string()),
-            number(&self.voxel),
-            self.refine.and_then(refine),
+            self.effort.map(|pairs| pairs.to_string()),
+            number(self.miss_probability),
+            number(self.voxel),
+            self.refine.map(|refine| text::refinement_name(refine).to_owned()),
             self.initial.as_deref().map(str::to_owned),
-            number(&self.time_limit),
+            self.candidates.map(|count| count.to_string()),
+            number(self.time_limit),
             self.seed.map(|seed| seed.to_string()),
         ];
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// Those that are set here, and of `defaults` those that mean something for this `kind` and are not.
+    /// These options, completed by those of `defaults` that have a meaning for this kind of inputs and for the method of the row.
     pub(crate) fn over(self, defaults: &Self, kind: Kind) -> Self {
         let matches = kind == Kind::Matches;
+        let method = self.method.or(defaults.method.filter(|_| matches));
+        // Parameters of the default method; clouds are always registered by it.
+        let is_default = method.is_none_or(|method| method == Method::Default);
         Self {
             scale: self.scale.or(defaults.scale),
             threshold: self.threshold.or(defaults.threshold.filter(|_| matches)),
-            method: self.method.or(defaults.method.filter(|_| matches)),
+            method,
             memory_budget: self.memory_budget.or(defaults.memory_budget.filter(|_| matches)),
+            effort: self.effort.or(defaults.effort.filter(|_| matches && is_default)),
+            miss_probability: self
+                .miss_probability
+                .or(defaults.miss_probability.filter(|_| matches && is_default)),
             voxel: self.voxel.or(defaults.voxel.filter(|_| !matches)),
             refine: self.refine.or(defaults.refine.filter(|_| !matches)),
             initial: self.initial.or_else(|| defaults.initial.clone().filter(|_| !matches)),
+            candidates: self.candidates.or(defaults.candidates.filter(|_| is_default)),
             time_limit: self.time_limit.or(defaults.time_limit),
             seed: self.seed.or(defaults.seed),
         }
     }
 
-    /// The first option that is set and means nothing for inputs of that kind.
+    /// The first option that is set and has no meaning for inputs of that kind.
     pub(crate) fn first_not_for(&self, kind: Kind) -> Option<(&'static str, Kind)> {
         let names: Vec<&str> = self.cells().iter().map(|(name, _)| *name).collect();
         let wrong = |(name, of): (&'static str, Option<Kind>)| match of {
-            // What clouds are registered by.
+            // Clouds are registered by the default method.
             Some(Kind::Matches) if name == "method" && self.method == Some(Method::Default) => None,
             Some(of) if of != kind && names.contains(&name) => Some((name, of)),
             _ => None,
@@ -215,110 +215,56 @@ impl Settings {
 
     /// Checks that all options are for inputs of that kind.
     pub(crate) fn check_kind(&self, kind: Kind) -> Result<(), SettingError> {
-        let called = |kind| match kind {
-            Kind::Matches => "matches",
-            Kind::Clouds => "two clouds",
-        };
         match self.first_not_for(kind) {
             None => Ok(()),
-            Some((name, of)) => Err(SettingError::NotForThis { name, of: called(of), inputs: called(kind) }),
+            Some((name, of)) => {
+                Err(SettingError::NotForThis { name, of: of.name(), inputs: kind.name() })
+            }
         }
     }
 
-    /// Checks that the options go together.
-    pub(crate) fn check(&self) -> Result<(), SettingError> {
-        let method = self.method();
-        if method == Method::Default {
-            return Ok(());
+    /// Checks the values, and that they go together. An initial pose is checked when its file is read.
+    pub(crate) fn check(&self, kind: Kind) -> Result<(), PlanError> {
+        match kind {
+            Kind::Matches => self.solve_plan().map(|_| ()),
+            Kind::Clouds => self.register_plan(None).map(|_| ()),
         }
-        if matches!(self.scale, Some(Scale::Between(..))) {
-            return Err(SettingError::ScaleOfMethod { method, expected: "a number or `unknown`" });
-        }
-        if matches!(self.scale, Some(Scale::Unknown)) && !method.finds_scale() {
-            return Err(SettingError::ScaleOfMethod { method, expected: "a number" });
-        }
-        if self.threshold.is_none() { Err(SettingError::NoThreshold { method }) } else { Ok(()) }
     }
 
-    /// The method, or the default.
-    pub(crate) fn method(&self) -> Method {
-        self.method.unwrap_or(Method::Default)
-    }
-
-    /// The scale, or the default.
-    pub(crate) fn scale(&self) -> Scale {
-        self.scale.unwrap_or(Scale::one())
-    }
-
-    /// For the default method.
-    pub(crate) fn params(&self) -> Result<pcr99::Params, pcr99::Error> {
-        let mut params = pcr99::Params::new();
-        if let Some(threshold) = self.threshold {
-            params = params.with_threshold(threshold.get())?;
-        }
-        if let Some(mib) = self.memory_budget {
-            params = params.with_memory_budget(mib.saturating_mul(1 << 20));
-        }
-        Ok(self.seed.map_or(params.clone(), |seed| params.with_seed(seed)))
-    }
-
-    /// For the published method.
-    pub(crate) fn paper_params(&self, threshold: Positive) -> Result<paper::Params, pcr99::Error> {
-        let mut params = paper::Params::new(threshold.get())?;
-        if let Some(mib) = self.memory_budget {
-            params = params.with_memory_budget(mib.saturating_mul(1 << 20));
-        }
-        Ok(match self.method() {
-            Method::PaperRandom => params.with_sampling(paper::Sampling::random(self.seed.unwrap_or(0))),
-            _ => params,
+    /// The plan for matches. Threads are those of the worker.
+    pub(crate) fn solve_plan(&self) -> Result<SolvePlan, PlanError> {
+        SolvePlan::new(&SolveOptions {
+            scale: self.scale,
+            threshold: self.threshold,
+            method: self.method,
+            memory_budget_mib: self.memory_budget,
+            time_limit: self.time_limit,
+            seed: self.seed,
+            candidates: self.candidates,
+            effort: self.effort,
+            miss_probability: self.miss_probability,
+            ..SolveOptions::default()
         })
     }
 
-    /// For two clouds, but for the pose to start from.
-    pub(crate) fn register_params(&self) -> Result<RegisterParams, pcr99_cloud::RegisterError> {
-        let mut params = RegisterParams::new().with_scale(self.scale());
-        if let Some(voxel) = self.voxel {
-            params = params.with_voxel(voxel.get())?;
-        }
-        if let Some(refine) = self.refine {
-            params = params.with_refinement(refine);
-        }
-        Ok(self.seed.map_or(params.clone(), |seed| params.with_seed(seed)))
+    /// The plan for clouds, with the pose that was read from the file `initial`. Threads are those of the worker.
+    pub(crate) fn register_plan(&self, initial: Option<Similarity>) -> Result<RegisterPlan, PlanError> {
+        RegisterPlan::new(&RegisterOptions {
+            scale: self.scale,
+            voxel: self.voxel,
+            refine: self.refine,
+            initial,
+            candidates: self.candidates,
+            threads: None,
+            time_limit: self.time_limit,
+            seed: self.seed,
+        })
     }
 }
 
-const SCALES: &str = "`unknown`, a positive number, or two of them as MIN..MAX, the smaller first";
-
-const REFINEMENTS: [(&str, Refinement); 3] = [
-    ("point-to-plane", Refinement::PointToPlane),
-    ("point-to-point", Refinement::PointToPoint),
-    ("none", Refinement::None),
-];
-
-fn scale(text: &str) -> Option<Scale> {
-    match text.split_once("..") {
-        _ if text == "unknown" => Some(Scale::Unknown),
-        None => Scale::known(text.parse().ok()?).ok(),
-        Some((low, high)) => Scale::between(low.parse().ok()?, high.parse().ok()?).ok(),
-    }
-}
-
-fn scale_text(scale: Scale) -> String {
-    match scale {
-        Scale::Unknown => "unknown".to_owned(),
-        Scale::Known(scale) => short(scale.get()),
-        Scale::Between(low, high) => format!("{}..{}", short(low.get()), short(high.get())),
-    }
-}
-
-/// The shortest text that is read back as the same number; with an exponent where it would have hundreds of zeros.
-fn short(x: f64) -> String {
-    let text = format!("{x:?}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-fn one_of(names: &[&str]) -> String {
-    format!("one of {}", names.join(", "))
+/// A whole number. Programs write `3.0` in a column of integers that has missing values.
+fn whole<T: std::str::FromStr>(text: &str) -> Result<T, Expected> {
+    text::whole(text.strip_suffix(".0").unwrap_or(text))
 }
 
 #[cfg(test)]
@@ -335,21 +281,24 @@ mod tests {
     #[test]
     fn values_are_checked() {
         for (name, text, expected) in [
-            ("scale", "0", "`scale` is `0`: expected `unknown`, a positive number, or two of them"),
-            ("scale", "2..1", "the smaller first"),
-            ("scale", "1..", "MIN..MAX"),
-            ("scale", "NaN", "a positive number"),
-            ("threshold", "-1", "`threshold` is `-1`: expected a positive number"),
-            ("threshold", "inf", "a positive number"),
+            ("scale", "large", "`scale` is `large`: expected `unknown`, a positive number, or a range MIN..MAX"),
+            ("scale", "1..", "`scale` is `1..`: expected"),
+            ("scale", "0", "`scale` must be finite and positive, got 0"),
+            ("scale", "2..1", "the scale range 2..1 is empty"),
+            ("threshold", "a lot", "`threshold` is `a lot`: expected a number"),
+            ("threshold", "-1", "`threshold` must be finite and positive, got -1"),
+            ("miss_probability", "1", "`miss_probability` must be between"),
+            ("effort", "0", "`effort` must be at least 1"),
             ("method", "magic", "one of default, paper, paper-random"),
             ("refine", "much", "one of point-to-plane, point-to-point, none"),
-            ("seed", "-1", "a whole number, not negative"),
+            ("seed", "-1", "`seed` is `-1`: expected a whole number that is not negative"),
             ("seed", "1.5", "a whole number"),
-            ("time_limit", "0", "a positive number"),
+            ("time_limit", "0", "`time_limit` must be finite and positive, got 0"),
             ("memory_budget", "lots", "a whole number"),
             ("colour", "blue", "there is no option `colour`"),
         ] {
-            let error = set(&[(name, text)]).expect_err(text).to_string();
+            let checked = set(&[(name, text)]).and_then(|settings| Ok(settings.check(Kind::Matches)?));
+            let error = checked.expect_err(text).to_string();
             assert!(error.contains(expected), "{error}");
         }
         assert_eq!(set(&[("seed", "3.0")]).expect("three").seed, Some(3));
@@ -367,7 +316,7 @@ mod tests {
             (
                 &[("method", "fgr"), ("threshold", "1"), ("scale", "unknown")],
                 Kind::Matches,
-                Some("give a number"),
+                Some("set `scale` to a number"),
             ),
             (&[("method", "paper"), ("threshold", "1"), ("scale", "unknown")], Kind::Matches, None),
             (
@@ -386,7 +335,7 @@ mod tests {
             let settings = set(pairs).expect("values");
             let error = settings
                 .check_kind(kind)
-                .and_then(|()| settings.check())
+                .and_then(|()| Ok(settings.check(kind)?))
                 .err()
                 .map(|error| error.to_string());
             match (expected, &error) {
@@ -412,22 +361,34 @@ mod tests {
         );
     }
 
+    #[test]
+    fn defaults_of_the_default_method_are_not_for_others() {
+        let defaults = set(&[("effort", "10"), ("candidates", "2"), ("miss_probability", "0.1")]).expect("values");
+        let row = set(&[("method", "paper"), ("threshold", "1")]).expect("values");
+        assert_eq!(row.clone().over(&defaults, Kind::Matches), row);
+        assert_eq!(Settings::default().over(&defaults, Kind::Matches), defaults);
+        assert_eq!(
+            Settings::default().over(&defaults, Kind::Clouds),
+            set(&[("candidates", "2")]).expect("values")
+        );
+    }
+
     proptest! {
         #[test]
         fn as_text_and_back(
             low in 1e-300..1e300_f64, more in 1.1..10.0_f64, seed in any::<u64>(), mib in any::<u64>(), method in 0..Method::ALL.len(),
-            refine in 0..3_usize, which in 0..3, initial in "[ -~]{1,20}",
+            which in 0..3, initial in "[ -~]{1,20}", count in any::<usize>(),
         ) {
             let scale = match which {
-                0 => Scale::Unknown,
-                1 => Scale::known(low).unwrap(),
-                _ => Scale::between(low, low * more).unwrap(),
+                0 => GivenScale::Unknown,
+                1 => GivenScale::Known(low),
+                _ => GivenScale::Range(low, low * more),
             };
-            let number = |x| Some(Positive::new("x", x).unwrap());
+            let refine = [Refinement::PointToPlane, Refinement::PointToPoint, Refinement::None][which as usize];
             let settings = Settings {
-                scale: Some(scale), threshold: number(low), method: Some(Method::ALL[method]), memory_budget: Some(mib),
-                voxel: number(more), refine: Some(REFINEMENTS[refine].1), initial: Some(initial.as_str().into()),
-                time_limit: number(low), seed: Some(seed),
+                scale: Some(scale), threshold: Some(low), method: Some(Method::ALL[method]), memory_budget: Some(mib),
+                effort: Some(seed), miss_probability: Some(more), voxel: Some(more), refine: Some(refine),
+                initial: Some(initial.as_str().into()), candidates: Some(count), time_limit: Some(low), seed: Some(seed),
             };
             let cells = settings.cells();
             prop_assert_eq!(cells.len(), Settings::NAMES.len());

@@ -8,12 +8,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use pcr99::{Correspondences, Scale, paper, stop::StopRequest};
-use pcr99_cloud::{document, read_matches, read_transform, register_until};
-use pcr99_lab::{Method, Solvers};
+use pcr99::Correspondences;
+use pcr99_cloud::{document, read_matches, read_transform};
+use pcr99_plan::Solvers;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
@@ -34,14 +34,7 @@ pub struct Worker {
     clouds: Arc<Clouds>,
     /// `None` where no threads can be had; the shared ones do.
     pool: Option<ThreadPool>,
-    solvers: AllSolvers,
-}
-
-#[derive(Debug, Default)]
-struct AllSolvers {
-    default: pcr99::Solver,
-    paper: paper::Solver,
-    others: Solvers,
+    solvers: Solvers,
 }
 
 /// Whether to end now.
@@ -51,7 +44,7 @@ impl Worker {
     /// A worker that uses so many threads for one pair, at least one. No result depends on it.
     pub fn new(clouds: Arc<Clouds>, threads: usize) -> Self {
         let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).stack_size(STACK).build().ok();
-        Self { clouds, pool, solvers: AllSolvers::default() }
+        Self { clouds, pool, solvers: Solvers::new() }
     }
 
     /// Runs the pairs of a chunk. Where it is interrupted, those that are done come back.
@@ -83,7 +76,7 @@ impl Worker {
         });
         let solved = solved.unwrap_or_else(|message| {
             // Whatever state they are in.
-            self.solvers = AllSolvers::default();
+            self.solvers = Solvers::new();
             Err(format!("internal error, please report it: {message}"))
         });
         self.clouds.settle(&files);
@@ -103,29 +96,23 @@ fn solve(
     row: &Row,
     files: &[StampedFile],
     clouds: &Clouds,
-    solvers: &mut AllSolvers,
+    solvers: &mut Solvers,
     interrupted: Interrupted<'_>,
 ) -> Result<Solved, String> {
     let settings = &*row.settings;
     match (row.input.kind(), files) {
         (Kind::Clouds, [source, target, others @ ..]) => {
             let (source, target) = (clouds.get(source)?, clouds.get(target)?);
-            let mut params = settings.register_params().map_err(text)?;
-            if let [StampedFile { path, .. }] = others {
-                let initial = read_transform(path).map_err(text)?;
-                if let Scale::Known(scale) = settings.scale()
-                    && (initial.scale() / scale.get() - 1.0).abs() >= 1e-3
-                {
-                    let (there, here) = (initial.scale(), scale.get());
-                    return Err(format!(
-                        "`{}` has scale {there}, but `scale` is {here}: make them agree, or let it be unknown",
-                        path.display()
-                    ));
-                }
-                params = params.with_initial(initial);
-            }
-            let clock = stop_after(settings, interrupted);
-            let mut found = register_until(&source, &target, &params, &clock).map_err(text)?;
+            let initial = match others {
+                [StampedFile { path, .. }] => Some((path, read_transform(path).map_err(text)?)),
+                _ => None,
+            };
+            let plan = settings.register_plan(initial.map(|(_, pose)| pose)).map_err(|error| match initial {
+                Some((path, _)) => format!("`{}`: {error}", path.display()),
+                None => error.to_string(),
+            })?;
+            let deadline = plan.deadline();
+            let mut found = plan.run(&source, &target, &|| deadline.check(interrupted())).map_err(text)?;
             let matches = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
             let (document, doubt) = (document::of_clouds(&found), document::doubt_of_clouds(&found));
             Ok(Solved { document, doubt, matches })
@@ -138,7 +125,7 @@ fn solve(
 fn solve_matches(
     path: &Path,
     settings: &Settings,
-    solvers: &mut AllSolvers,
+    solvers: &mut Solvers,
     interrupted: Interrupted<'_>,
 ) -> Result<Solved, String> {
     let matches = read_matches(path).map_err(text)?;
@@ -147,47 +134,16 @@ fn solve_matches(
     if let Some(weights) = &matches.weights {
         pairs = pairs.with_weights(weights).map_err(in_file)?;
     }
-    let (method, scale) = (settings.method(), settings.scale());
-    let stop = stop_after(settings, interrupted);
-    let found = match (method, settings.threshold) {
-        (Method::Default, _) => {
-            let params = settings.params().map_err(text)?;
-            solvers.default.solve_until(&pairs, scale, &params, &stop).map_err(in_file)?
-        }
-        // Checked with the manifest.
-        (method, None) => return Err(format!("method `{method}` needs a `threshold`")),
-        (Method::Paper | Method::PaperRandom, Some(threshold)) => {
-            let params = settings.paper_params(threshold).map_err(text)?;
-            solvers.paper.solve_until(&pairs, scale, &params, &stop).map_err(in_file)?
-        }
-        (method, Some(threshold)) => {
-            let seed = settings.seed.unwrap_or(0);
-            solvers.others.solve(method, &pairs, scale, threshold, seed, &stop).map_err(text)?
-        }
-    };
+    let plan = settings.solve_plan().map_err(text)?;
+    let deadline = plan.deadline();
+    let stop = || deadline.check(interrupted());
+    let found =
+        plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
     Ok(Solved {
-        document: document::of_matches(method.name(), pairs.len(), &found),
+        document: document::of_matches(plan.method().name(), pairs.len(), &found),
         doubt: document::doubt_of_matches(&found),
         matches: None,
     })
-}
-
-/// What a search asks now and then; its time begins now.
-fn stop_after<'a>(
-    settings: &Settings,
-    interrupted: Interrupted<'a>,
-) -> impl Fn() -> Option<StopRequest> + Sync + 'a {
-    // Longer than the clock can count is no limit.
-    let limit =
-        settings.time_limit.map(|limit| Duration::try_from_secs_f64(limit.get()).unwrap_or(Duration::MAX));
-    let start = Instant::now();
-    move || {
-        if interrupted() {
-            Some(StopRequest::Interrupted)
-        } else {
-            limit.is_some_and(|limit| start.elapsed() >= limit).then_some(StopRequest::TimeLimit)
-        }
-    }
 }
 
 fn text(error: impl std::fmt::Display) -> String {

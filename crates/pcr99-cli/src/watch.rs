@@ -1,4 +1,4 @@
-//! Watches over a search: the time limit, Ctrl-C, and a line that moves on a terminal when it takes long.
+//! Watches over long work: the time limit, Ctrl-C, and a progress line on a terminal.
 
 use std::{
     sync::{
@@ -11,15 +11,19 @@ use std::{
 
 use indicatif::ProgressBar;
 use pcr99::stop::StopRequest;
+use pcr99_plan::Deadline;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on, Ctrl-C asks to stop; a second one does not wait. Before there is work to stop, it ends the program by itself.
+/// Exit status of an interrupted program, by convention 128 + SIGINT.
+const INTERRUPTED_STATUS: i32 = 130;
+
+/// Makes Ctrl-C ask the work to stop; a second Ctrl-C ends the program at once. Before this call, Ctrl-C ends the program.
 pub(crate) fn listen() {
-    // Setting it twice fails, and does no harm.
+    // A second call fails, because the handler is set already.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            std::process::exit(INTERRUPTED_STATUS);
         }
     });
 }
@@ -29,54 +33,57 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// How long a search is left alone before it says that it is at work.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time before a progress line appears. Shorter work ends before anyone wonders.
+pub(crate) const PROGRESS_DELAY: Duration = Duration::from_secs(1);
+
+/// Interval between two updates of a progress line: fast enough to look alive.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One search under watch.
 pub(crate) struct Watch {
-    start: Instant,
-    limit: Option<Duration>,
+    deadline: Deadline,
     line: ProgressBar,
 }
 
 impl Watch {
-    /// Starts the clock. `limit` is in seconds and positive; `quiet` shows nothing.
-    pub(crate) fn start(limit: Option<f64>, quiet: bool) -> Self {
-        // Longer than the clock can count is no limit.
-        let limit = limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+    /// Watches over a search until the deadline; `quiet` shows no progress line.
+    pub(crate) fn start(deadline: Deadline, quiet: bool) -> Self {
         listen();
-        let line = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
-        Self { start: Instant::now(), limit, line }
+        Self { deadline, line: if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() } }
     }
 
-    /// What the search asks now and then.
+    /// The answer to a search that asks whether to stop.
     pub(crate) fn check(&self) -> Option<StopRequest> {
-        if interrupted() {
-            return Some(StopRequest::Interrupted);
-        }
-        let elapsed = self.start.elapsed();
-        if elapsed >= PATIENCE && !self.line.is_hidden() {
-            let limit = self.limit.map_or(String::new(), |limit| format!(" of {:.0} s", limit.as_secs_f64()));
+        let elapsed = self.deadline.elapsed();
+        if elapsed >= PROGRESS_DELAY && !self.line.is_hidden() {
+            let limit =
+                self.deadline.limit().map_or(String::new(), |limit| format!(" of {:.0} s", limit.as_secs_f64()));
             self.line.set_message(format!(
-                "searching {:.0} s{limit}; Ctrl-C gives the best so far",
+                "searching for {:.0} s{limit}; Ctrl-C stops and prints the best result so far",
                 elapsed.as_secs_f64()
             ));
             self.line.set_style(indicatif::ProgressStyle::default_spinner());
             self.line.tick();
         }
-        self.limit.is_some_and(|limit| elapsed >= limit).then_some(StopRequest::TimeLimit)
+        self.deadline.check(interrupted())
     }
 }
 
-/// Says what is at work when it takes long, on a terminal: for work that cannot be asked how far it is.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+    }
+}
+
+/// A progress line for work that cannot report its progress.
 pub(crate) struct Busy {
-    /// Dropping it ends the wait.
+    /// Dropping it ends the thread.
     end: Option<mpsc::Sender<()>>,
     waiting: Option<thread::JoinHandle<()>>,
 }
 
 impl Busy {
-    /// From now until it is dropped; `quiet` shows nothing.
+    /// Shows `what` and the elapsed time until it is dropped; `quiet` shows nothing.
     pub(crate) fn start(what: String, quiet: bool) -> Self {
         let line = ProgressBar::no_length();
         if quiet || line.is_hidden() {
@@ -85,12 +92,12 @@ impl Busy {
         let (end, ended) = mpsc::channel::<()>();
         let waiting = thread::spawn(move || {
             let start = Instant::now();
-            let mut wait = PATIENCE;
+            let mut wait = PROGRESS_DELAY;
             while ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
                 line.set_style(indicatif::ProgressStyle::default_spinner());
                 line.set_message(format!("{what}, {:.0} s", start.elapsed().as_secs_f64()));
                 line.tick();
-                wait = Duration::from_millis(100);
+                wait = PROGRESS_INTERVAL;
             }
             line.finish_and_clear();
         });
@@ -102,14 +109,8 @@ impl Drop for Busy {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(waiting) = self.waiting.take() {
-            // It can only end.
+            // The thread ends as soon as the sender is gone.
             let _ = waiting.join();
         }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.line.finish_and_clear();
     }
 }

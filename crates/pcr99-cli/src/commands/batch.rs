@@ -8,14 +8,13 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pcr99::Positive;
 use pcr99_batch::{Directory, Ended, Manifest, Progress, RunOptions, Settings, Summary, run_and_see};
-use pcr99_cloud::{Refinement, document};
+use pcr99_cloud::document;
 use serde_json::json;
 
 use crate::{
     Outcome,
-    args::{Args, Batch, BatchDefaults, RefineOption},
+    args::{Args, Batch, BatchDefaults},
     commands::batch_pages::BatchPages,
     output::Sink,
     say, watch,
@@ -130,29 +129,28 @@ pub(super) fn run_options(options: &Batch) -> RunOptions {
     }
 }
 
+/// Options of pairs whose cell is empty.
 fn settings(given: &BatchDefaults) -> Result<Settings> {
-    let positive = |name, value: Option<f64>| value.map(|value| Positive::new(name, value)).transpose();
     let initial = match &given.initial {
         // Relative to where the program runs, unlike those in the manifest.
         Some(path) => {
-            let path = std::path::absolute(path).context("--initial")?;
-            Some(path.to_str().context("--initial: the path is not Unicode")?.into())
+            let path = std::path::absolute(path).context("`initial`")?;
+            Some(path.to_str().context("`initial`: the path is not Unicode")?.into())
         }
         None => None,
     };
     Ok(Settings {
-        scale: given.scale.map(|scale| scale.0),
-        threshold: positive("threshold", given.threshold)?,
+        scale: given.scale,
+        threshold: given.threshold,
         method: given.method,
         memory_budget: given.memory_budget,
-        voxel: positive("voxel", given.voxel)?,
-        refine: given.refine.map(|refine| match refine {
-            RefineOption::PointToPlane => Refinement::PointToPlane,
-            RefineOption::PointToPoint => Refinement::PointToPoint,
-            RefineOption::None => Refinement::None,
-        }),
+        effort: given.effort,
+        miss_probability: given.miss_probability,
+        voxel: given.voxel,
+        refine: given.refine.map(Into::into),
         initial,
-        time_limit: positive("time_limit", given.time_limit)?,
+        candidates: given.candidates,
+        time_limit: given.time_limit,
         seed: given.seed,
     })
 }

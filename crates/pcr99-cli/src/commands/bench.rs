@@ -9,7 +9,6 @@ use std::{
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcr99_lab::{
-    OutlierCenter,
     monte_carlo::{
         self, Configuration, Ended, Jobs, Journal, Machine, Outcome as Status, Plan, ScaleMode, Session,
         Size, Stored,
@@ -19,7 +18,7 @@ use pcr99_report::Report;
 
 use crate::{
     Outcome,
-    args::{Args, Bench, OutlierCenterOption, PresetOption, ScaleModeOption},
+    args::{Args, Bench, PresetOption, ScaleModeOption},
     input,
     output::Sink,
     page::PageFile,
@@ -149,10 +148,7 @@ fn configuration(options: &Bench) -> Configuration {
     changed.seed = options.seed.unwrap_or(preset.seed);
     changed.time_limit = options.time_limit.unwrap_or(preset.time_limit);
     if let Some(center) = options.outlier_center {
-        changed.outlier_center = match center {
-            OutlierCenterOption::Centred => OutlierCenter::Centred,
-            OutlierCenterOption::Offset => OutlierCenter::Offset,
-        };
+        changed.outlier_center = center.into();
     }
     changed
 }

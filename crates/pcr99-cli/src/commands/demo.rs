@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use pcr99::{Correspondences, Params, Registration, Scale, Solver};
+use pcr99::{Correspondences, Registration};
 use pcr99_lab::{Errors, Problem, ScaleChoice};
 use pcr99_page::RegistrationView;
+use pcr99_plan::{GivenScale, SolveOptions, SolvePlan, Solvers};
 
 use crate::{
     Outcome,
@@ -33,18 +34,23 @@ pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
         .with_noise(NOISE)?
         .with_seed(options.seed);
     let sink = Sink::new(None)?;
-    let mut solver = Solver::new();
-    let params = Params::new().with_threshold(THRESHOLD)?;
+    let mut solvers = Solvers::new();
     let mut worst = Outcome::Done;
     let problems = [
-        ("known scale", Scale::one(), ScaleChoice::Fixed(1.0)),
-        ("unknown scale", Scale::Unknown, ScaleChoice::Random),
+        ("known scale", GivenScale::Known(1.0), ScaleChoice::Fixed(1.0)),
+        ("unknown scale", GivenScale::Unknown, ScaleChoice::Random),
     ];
     for (title, scale, choice) in problems {
         let problem = recipe.clone().with_scale(choice)?.generate()?;
         let pairs = Correspondences::new(&problem.source, &problem.target)?;
-        let watch = Watch::start(options.time_limit, quiet);
-        let found = solver.solve_until(&pairs, scale, &params, &|| watch.check())?;
+        let plan = SolvePlan::new(&SolveOptions {
+            scale: Some(scale),
+            threshold: Some(THRESHOLD),
+            time_limit: options.time_limit,
+            ..SolveOptions::default()
+        })?;
+        let watch = Watch::start(plan.deadline(), quiet);
+        let found = plan.run(&pairs, &mut solvers, &|| watch.check())?;
         drop(watch);
         sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
         if let (Some(terminal), Some(model)) = (terminal, &found.target_from_source) {

@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use pcr99::{Scale, Status, stop::StopRequest};
+use pcr99::{Status, stop::StopRequest};
 use pcr99_cloud::{
-    Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, Refinement, RegisterParams,
-    document, read_cloud, read_transform, register::CloudSummary, register_until, write_cloud,
+    Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, document, read_cloud,
+    read_transform, register::CloudSummary, write_cloud,
 };
 use pcr99_page::RegistrationView;
+use pcr99_plan::RegisterPlan;
 
 use crate::{
     Outcome,
-    args::{Args, Format, Place, RefineOption, Register},
+    args::{Args, Format, Place, Register},
     output::{self, Sink},
     page::{self, PageFile},
     say,
@@ -30,10 +31,10 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     }
     let aligned = Sink::new(options.write_aligned.as_deref())?;
     let page = PageFile::new(options.page.as_deref(), &[("--output", &sink), ("--write-aligned", &aligned)])?;
-    let params = params(options)?;
+    let plan = plan(options)?;
     let (source_cloud, target_cloud) =
         (read(&options.source, args.quiet)?, read(&options.target, args.quiet)?);
-    let watch = Watch::start(options.time_limit, args.quiet);
+    let watch = Watch::start(plan.deadline(), args.quiet);
     let source = prepared(&source_cloud, options.source_viewpoint, &options.source)?;
     let target = prepared(&target_cloud, options.target_viewpoint, &options.target)?;
     if !args.quiet {
@@ -41,13 +42,13 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             note_left_out(cloud, path);
         }
     }
-    let found = register_until(&source, &target, &params, &|| watch.check())?;
+    let found = plan.run(&source, &target, &|| watch.check())?;
     drop(watch);
     if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
         note_voxel(voxel, &found);
     }
 
-    let document = match if options.json { Format::Json } else { options.format } {
+    let document = match options.format() {
         Format::Json => document::to_text(&document::of_clouds(&found)),
         Format::Summary => output::cloud_summary(&found),
         Format::Matrix => {
@@ -125,36 +126,14 @@ fn prepared(cloud: &Cloud, viewpoint: Option<Place>, path: &Path) -> Result<Prep
     PreparedCloud::new(raw).with_context(|| format!("`{}`", path.display()))
 }
 
-fn params(options: &Register) -> Result<RegisterParams> {
-    let mut params = RegisterParams::new()
-        .with_scale(options.scale.0)
-        .with_seed(options.seed)
-        .with_refinement(match options.refine {
-            RefineOption::PointToPlane => Refinement::PointToPlane,
-            RefineOption::PointToPoint => Refinement::PointToPoint,
-            RefineOption::None => Refinement::None,
-        });
-    if let Some(voxel) = options.voxel {
-        params = params.with_voxel(voxel).context("--voxel")?;
+/// The checked options, with the initial pose read from its file.
+fn plan(options: &Register) -> Result<RegisterPlan> {
+    let initial = options.initial.as_deref().map(read_transform).transpose()?;
+    let plan = RegisterPlan::new(&options.options(initial));
+    match &options.initial {
+        Some(path) => plan.with_context(|| format!("`{}`", path.display())),
+        None => Ok(plan?),
     }
-    if let Some(threads) = options.threads {
-        params = params.with_threads(usize::try_from(threads).context("--threads")?);
-    }
-    if let Some(path) = &options.initial {
-        let initial = read_transform(path)?;
-        if let Scale::Known(scale) = options.scale.0 {
-            let off = (initial.scale() / scale.get() - 1.0).abs();
-            ensure!(
-                off < 1e-3,
-                "`{}` has scale {}, but --scale is {}: make them agree, or give --scale unknown",
-                path.display(),
-                output::shown(initial.scale()),
-                output::shown(scale.get())
-            );
-        }
-        params = params.with_initial(initial);
-    }
-    Ok(params)
 }
 
 /// Says when a given voxel could not do what it should.

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail, ensure};
 use pcr99_cloud::{Matches, write_matches};
-use pcr99_lab::{OutlierCenter, ScaleChoice};
+use pcr99_lab::ScaleChoice;
 
 use crate::{
     Outcome,
-    args::{OutlierCenterOption, Simulate},
+    args::Simulate,
     input,
     output::Sink,
     watch::Busy,
@@ -29,10 +29,7 @@ pub(super) fn run(options: &Simulate, quiet: bool) -> Result<Outcome> {
         .with_outlier_ratio(options.outliers)?
         .with_noise(options.noise)?
         .with_scale(scale)?
-        .with_outlier_center(match options.outlier_center {
-            OutlierCenterOption::Centred => OutlierCenter::Centred,
-            OutlierCenterOption::Offset => OutlierCenter::Offset,
-        })
+        .with_outlier_center(options.outlier_center.into())
         .with_seed(options.seed);
     let _busy = Busy::start("making the problem".to_owned(), quiet);
     let problem = recipe.generate()?;

@@ -1,15 +1,15 @@
 //! `pcr99 solve`: matches in a file → transform.
 
-use anyhow::{Result, anyhow};
-use pcr99::{Error, Registration, Scale, Solver, Status, paper};
+use anyhow::Result;
+use pcr99::{Registration, Status};
 use pcr99_cloud::document;
-use pcr99_lab::Solvers;
+use pcr99_plan::{SolvePlan, Solvers};
 use pcr99_page::RegistrationView;
 
 use crate::{
     Outcome,
     args::{Args, Format, Solve},
-    input::{self, Given, Plan},
+    input::{self, Given},
     output::{self, Sink},
     page::{self, PageFile},
     say,
@@ -20,41 +20,30 @@ use crate::{
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.output.as_deref())?;
     let page = PageFile::new(options.page.as_deref(), &[("--output", &sink)])?;
-    let plan = Plan::of(options)?;
+    let plan = SolvePlan::new(&options.options())?;
     let note = |line: &str| {
         if !args.quiet {
             say(line)
         }
     };
-    // What somebody may be typing is not to be disturbed.
+    // No progress line while somebody types the matches.
     let is_typed = options.pairs.as_deref().is_some_and(|path| path.as_os_str() == "-");
     let reading = Busy::start("reading the matches".to_owned(), args.quiet || is_typed);
     let given = input::matches(options, note)?;
     drop(reading);
     let pairs = &given.pairs;
-    let method = options.method.name();
-    if given.has_weights && !matches!(plan, Plan::Default(_)) {
+    let method = plan.method().name();
+    if given.has_weights && !plan.uses_weights() {
         note(&format!("note: method `{method}` does not use the weights of the matches"));
     }
-    let watch = Watch::start(options.time_limit, args.quiet);
+    let watch = Watch::start(plan.deadline(), args.quiet);
     if args.verbose {
-        say(&described(options, &plan, pairs.len()));
+        say(&format!("{} matches; {plan}", pairs.len()));
     }
-    let (scale, stop) = (options.scale.0, || watch.check());
-    let found = match &plan {
-        Plan::Default(params) => {
-            Solver::new().solve_until(pairs, scale, params, &stop).map_err(with_remedy)?
-        }
-        Plan::Paper(params) => {
-            paper::Solver::new().solve_until(pairs, scale, params, &stop).map_err(with_remedy)?
-        }
-        Plan::Baseline(method, threshold) => {
-            Solvers::new().solve(*method, pairs, scale, *threshold, options.seed, &stop)?
-        }
-    };
+    let found = plan.run(pairs, &mut Solvers::new(), &|| watch.check())?;
     drop(watch);
 
-    let document = match if options.json { Format::Json } else { options.format } {
+    let document = match options.format() {
         Format::Json => document::to_text(&document::of_matches(method, pairs.len(), &found)),
         Format::Summary => output::summary(method, &found),
         Format::Matrix => {
@@ -106,45 +95,6 @@ fn view(options: &Solve, method: &str, given: &Given, found: &Registration) -> R
         _ => {
             let name = options.pairs.as_deref().map_or(String::new(), page::name);
             view.with_title(if name == "-" { "standard input" } else { &name })
-        }
-    }
-}
-
-/// The library knows the remedy, and we the options for it.
-fn with_remedy(error: Error) -> anyhow::Error {
-    match error {
-        Error::TooMuchMemory { needed_mib, .. } => {
-            anyhow!("{error} (--memory-budget {needed_mib}, or --method paper-random, which keeps no tables)")
-        }
-        Error::OutOfMemory { .. } => anyhow!("{error} (--method paper-random)"),
-        _ => error.into(),
-    }
-}
-
-/// What the search is about to do, for `--verbose`.
-fn described(options: &Solve, plan: &Plan, matches: usize) -> String {
-    let scale = match options.scale.0 {
-        Scale::Unknown => "unknown".to_owned(),
-        Scale::Known(scale) => scale.get().to_string(),
-        Scale::Between(low, high) => format!("{} to {}", low.get(), high.get()),
-    };
-    let start = format!("{matches} matches; method {}, scale {scale}", options.method.name());
-    match plan {
-        Plan::Default(params) => {
-            let threshold =
-                params.threshold().map_or("from the data".to_owned(), |delta| delta.get().to_string());
-            format!("{start}, threshold {threshold}, seed {}", params.seed())
-        }
-        Plan::Paper(params) => format!(
-            "{start}, threshold {}, epsilon {}, grid step {}; {} inliers are enough, looked at every {} hypotheses",
-            params.inlier_threshold().get(),
-            params.epsilon().get(),
-            params.grid_step().get(),
-            params.min_inliers().of(matches),
-            params.batch(),
-        ),
-        Plan::Baseline(_, threshold) => {
-            format!("{start}, threshold {}, seed {}", threshold.get(), options.seed)
         }
     }
 }

@@ -175,16 +175,44 @@ impl Solvers {
             Method::Fgr => ask.known(&mut self.fgr),
             Method::Default => {
                 let params = Params::new().with_threshold(threshold.get())?.with_threads(1).with_seed(seed);
-                Ok(self.default.solve_until(pairs, scale, &params, stop)?)
+                Ok(self.solve_default(pairs, scale, &params, stop)?)
             }
             Method::Paper | Method::PaperRandom => {
                 let mut params = paper::Params::new(threshold.get())?;
                 if method == Method::PaperRandom {
                     params = params.with_sampling(paper::Sampling::random(seed));
                 }
-                Ok(self.paper.solve_until(pairs, scale, &params, stop)?)
+                Ok(self.solve_paper(pairs, scale, &params, stop)?)
             }
         }
+    }
+
+    /// Registers `pairs` by the default method with any of its parameters.
+    ///
+    /// # Errors
+    /// As [`pcr99::Solver::solve_until`].
+    pub fn solve_default(
+        &mut self,
+        pairs: &Correspondences,
+        scale: Scale,
+        params: &Params,
+        stop: StopCheck<'_>,
+    ) -> Result<Registration, pcr99::Error> {
+        self.default.solve_until(pairs, scale, params, stop)
+    }
+
+    /// Registers `pairs` by the published method with any of its parameters.
+    ///
+    /// # Errors
+    /// As [`paper::Solver::solve_until`].
+    pub fn solve_paper(
+        &mut self,
+        pairs: &Correspondences,
+        scale: Scale,
+        params: &paper::Params,
+        stop: StopCheck<'_>,
+    ) -> Result<Registration, pcr99::Error> {
+        self.paper.solve_until(pairs, scale, params, stop)
     }
 }
 

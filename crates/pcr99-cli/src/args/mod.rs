@@ -1,0 +1,112 @@
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+mod batch;
+
+#[cfg(feature = "lab")]
+mod lab;
+
+mod register;
+
+mod solve;
+
+mod values;
+
+pub use batch::{Batch, BatchDefaults};
+#[cfg(feature = "lab")]
+pub use lab::{Bench, Demo, OutlierCenterOption, PresetOption, ScaleModeOption, Simulate};
+pub use register::{Place, RefineOption, Register};
+pub use solve::{PaperArgs, Solve};
+
+/// Position in the help of options that all commands share: below a command's own options.
+const LAST: usize = 900;
+
+/// Robust registration of two 3-D point sets: finds the transform even when 99 % of the matches are outliers.
+///
+/// The transform maps source to target: b = s·R·a + t, as the 4×4 matrix [sR t; 0 1].
+///
+/// Exit status: 0 registered; 1 finished without a reliable registration; 2 bad usage or bad input; 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "pcr99", version, propagate_version = true, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Args {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print only the result and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
+    pub quiet: bool,
+    /// Describe the steps and their outcome on standard error.
+    #[arg(short, long, global = true, display_order = LAST)]
+    pub verbose: bool,
+    /// The whole command, as it would be typed again.
+    #[arg(skip)]
+    pub command_line: String,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Solve a built-in problem with 99 % outliers, with known and with unknown scale.
+    #[cfg(feature = "lab")]
+    Demo(Demo),
+    /// Find the transform from a file of matches.
+    Solve(Box<Solve>),
+    /// Find the transform between two point clouds.
+    Register(Box<Register>),
+    /// Generate matches with a known transform.
+    #[cfg(feature = "lab")]
+    Simulate(Simulate),
+    /// Convert a point cloud to another file format, with its normals, colours and intensities.
+    Convert(Convert),
+    /// Repeat the paper's evaluation: every method on the same random problems.
+    #[cfg(feature = "lab")]
+    Bench(Box<Bench>),
+    /// Register many pairs, listed in a table.
+    Batch(Box<Batch>),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print this help, or the help of a command.
+    #[command(display_order = LAST)]
+    Help {
+        /// The command.
+        #[arg(value_name = "COMMAND")]
+        topic: Option<String>,
+    },
+}
+
+/// Options of `convert`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Invalid points (NaN) are kept in PLY, PCD and NPY files and removed from text files. Coordinates are written in double precision \
+where single precision would lose digits (PLY) or more than a millionth of the extent (PCD).
+
+Examples:
+  pcr99 convert scan.e57 scan.ply
+  pcr99 convert tile.laz tile.pcd --force")]
+pub struct Convert {
+    /// Cloud to read: PLY, PCD, LAS, LAZ, E57, NPY, OBJ, KITTI `.bin`, or text (XYZ, TXT, CSV, ASC, PTS).
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// File to write; the extension selects the format: .ply, .pcd, .xyz, .txt, .asc, .csv or .npy.
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A short summary for people.
+    Summary,
+    /// The result as one JSON document.
+    Json,
+    /// The 4×4 matrix as plain text, as CloudCompare and Open3D read it.
+    Matrix,
+}

@@ -1,0 +1,125 @@
+//! Options of `register`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use pcr99::Similarity;
+use pcr99_cloud::Refinement;
+use pcr99_plan::{GivenScale, RegisterOptions};
+
+use super::{
+    Format,
+    values::{number, place, whole},
+};
+
+/// Options of `register`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pcr99 register a.ply b.ply
+  pcr99 register a.ply b.ply --json --write-aligned aligned.ply
+  pcr99 register model.ply photos.ply --scale unknown
+  pcr99 register a.ply b.ply --initial pose.txt --refine point-to-point")]
+pub struct Register {
+    /// Source cloud, which is moved. Any format that `pcr99 convert` reads.
+    pub source: PathBuf,
+    /// Target cloud, which stays in place.
+    pub target: PathBuf,
+
+    /// Voxel edge for downsampling, in target units [default: from the density and extent of both clouds].
+    #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
+    pub voxel: Option<f64>,
+    /// Scale s: a positive number if it is known, `unknown` to estimate it, or MIN..MAX to estimate it within bounds.
+    #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
+    pub scale: GivenScale,
+    /// Refinement of the pose.
+    #[arg(long, value_enum, default_value_t = RefineOption::PointToPlane)]
+    pub refine: RefineOption,
+    /// Refine and judge the pose in this text file (4×4 matrix). A search still runs, and a better pose that it finds counts against it.
+    #[arg(long, value_name = "FILE")]
+    pub initial: Option<PathBuf>,
+    /// Sensor position in the source's coordinates. It orients the normals and tells which space the sensor saw to be free
+    /// [default: from the file, if it has one].
+    #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
+    pub source_viewpoint: Option<Place>,
+    /// Sensor position in the target's coordinates [default: from the file, if it has one].
+    #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
+    pub target_viewpoint: Option<Place>,
+    /// Largest number of candidate poses to compare with the clouds [default: 8].
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
+    pub candidates: Option<usize>,
+    /// Number of threads [default: all cores]. The result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
+    /// Stop after this many seconds and return the best pose found so far.
+    #[arg(long, value_name = "SECONDS", value_parser = number, allow_hyphen_values = true)]
+    pub time_limit: Option<f64>,
+    /// Seed of the random numbers.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Print the result as one JSON document (same as --format json).
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    pub format: Format,
+    /// Write the result to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write the source cloud, moved onto the target, to this file. Only a registered cloud is written.
+    #[arg(long, value_name = "FILE")]
+    pub write_aligned: Option<PathBuf>,
+    /// Write the aligned cloud even if the pose is not reliable.
+    #[arg(long, requires = "write_aligned")]
+    pub force: bool,
+    /// Write a self-contained HTML page to this file: the verdict, both clouds before and after in 3-D, residuals, the transform.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+}
+
+/// A place in the coordinates of a cloud.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place(pub [f64; 3]);
+
+/// Refinement of a pose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RefineOption {
+    /// Minimise distances to the tangent planes of the target.
+    PointToPlane,
+    /// Minimise distances to the points of the target.
+    PointToPoint,
+    /// Keep the pose that the matches give.
+    None,
+}
+
+impl From<RefineOption> for Refinement {
+    fn from(option: RefineOption) -> Self {
+        match option {
+            RefineOption::PointToPlane => Self::PointToPlane,
+            RefineOption::PointToPoint => Self::PointToPoint,
+            RefineOption::None => Self::None,
+        }
+    }
+}
+
+impl Register {
+    /// The options of the registration, with the pose that was read from the file `initial`.
+    pub(crate) fn options(&self, initial: Option<Similarity>) -> RegisterOptions {
+        RegisterOptions {
+            scale: Some(self.scale),
+            voxel: self.voxel,
+            refine: Some(self.refine.into()),
+            initial,
+            candidates: self.candidates,
+            threads: self.threads,
+            time_limit: self.time_limit,
+            seed: Some(self.seed),
+        }
+    }
+
+    /// What to print.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
