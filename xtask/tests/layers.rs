@@ -5,10 +5,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each may use anything to its left, nothing to its right.
-const ORDER: [&str; 8] = [
+const ORDER: [&str; 9] = [
     "pcr99",
     "pcr99-cloud",
     "pcr99-lab",
+    "pcr99-plan",
     "pcr99-batch",
     "pcr99-page",
     "pcr99-report",
