@@ -33,7 +33,7 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
     squared_residuals(pairs.points(), &Affine::from(&model), &mut residuals);
     let follows = |&i: &u32| residuals[i as usize] <= delta * delta;
     let inliers: Vec<u32> = (0..pairs.len() as u32).filter(follows).collect();
-    let mut evidence = Judge::default().evidence(pairs, &model, &inliers, delta);
+    let mut evidence = Judge::default().evidence(pairs, &model, &inliers, delta, None);
     // Inliers on one line would follow it turned about that line, too; and a transform that is not the best for its own inliers is off
     // by as much as that.
     let fitted = least_squares::fit(pairs.points(), &inliers, None);

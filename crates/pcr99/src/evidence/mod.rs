@@ -119,6 +119,13 @@ pub(crate) struct Consensus<'a> {
     pub(crate) sum: f64,
     /// `δ`.
     pub(crate) delta: f64,
+    /// Number of parameters of the transform that were fitted to the inliers.
+    pub(crate) parameters: f64,
+}
+
+/// Number of parameters of a fitted transform: three of the rotation, three of the translation, and the scale unless it is known.
+pub(crate) const fn fitted_parameters(known_scale: Option<f64>) -> f64 {
+    if known_scale.is_some() { 6.0 } else { 7.0 }
 }
 
 /// What a consensus is worth in a search.
@@ -210,6 +217,7 @@ impl Judge {
         model: &Similarity,
         inliers: &[u32],
         delta: f64,
+        known_scale: Option<f64>,
     ) -> Evidence {
         let points = pairs.points();
         let affine = Affine::from(model);
@@ -223,6 +231,7 @@ impl Judge {
             residuals: &residuals,
             sum: sum(&residuals),
             delta,
+            parameters: fitted_parameters(known_scale),
         };
         let background = Background::of(points, pairs.target_rounding());
         let evidence = self.weigh(&consensus, &background, 0.0).evidence;

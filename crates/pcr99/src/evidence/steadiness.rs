@@ -8,12 +8,10 @@ use crate::eigen::symmetric_eigen;
 
 /// Of more inliers than this, some are left out, evenly.
 const MOST_LOOKED_AT: usize = 128;
-/// Three of the rotation, three of the translation, one of the scale.
-const PARAMETERS: f64 = 7.0;
 
 /// Standard deviation of the rotation, in radians, about the axis that is held least; infinite when that is not held at all.
 pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
-    let Consensus { points, model, inliers, sum, .. } = *consensus;
+    let Consensus { points, model, inliers, sum, parameters, .. } = *consensus;
     let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
     let some = || inliers.iter().step_by(step).map(|&i| points.source(i as usize));
     let (mut count, mut mean) = (0.0, [0.0; 3]);
@@ -35,7 +33,7 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
     let (mut spreads, _) = symmetric_eigen(spread);
     spreads.sort_unstable_by(f64::total_cmp);
     let inertia = (spreads[0].max(0.0) + spreads[1].max(0.0)) * (inliers.len() as f64 / count);
-    let freedom = (3.0 * inliers.len() as f64 - PARAMETERS).max(1.0);
+    let freedom = (3.0 * inliers.len() as f64 - parameters).max(1.0);
     let variance = sum / freedom;
     let deviation = (variance / inertia).sqrt() / model.scale();
     if deviation.is_nan() { f64::INFINITY } else { deviation }
@@ -46,6 +44,7 @@ mod tests {
     use super::*;
     use crate::{
         Similarity,
+        evidence::fitted_parameters,
         kernel::{
             Soa,
             consensus::{Affine, squared_residual},
@@ -53,6 +52,27 @@ mod tests {
         least_squares,
         random::Random,
     };
+
+    /// With a known scale one parameter fewer is fitted, so that the same residuals say less noise.
+    #[test]
+    fn a_known_scale_leaves_one_more_degree_of_freedom() {
+        let points = crate::kernel::test_points::random(4, 3);
+        let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        let deviation = |known_scale| {
+            rotation_deviation(&Consensus {
+                points: &points,
+                model: &model,
+                inliers: &[0, 1, 2, 3],
+                residuals: &[0.01; 4],
+                sum: 0.04,
+                delta: 1.0,
+                parameters: fitted_parameters(known_scale),
+            })
+        };
+        // Twelve coordinates less six or seven parameters: variances as 1/6 to 1/5.
+        let ratio = deviation(Some(1.0)) / deviation(None);
+        assert!((ratio - (5.0_f64 / 6.0).sqrt()).abs() < 1e-12, "{ratio}");
+    }
 
     /// The deviation is the one that repeated fits have.
     #[test]
@@ -81,6 +101,7 @@ mod tests {
                 residuals: &residuals,
                 sum: residuals.iter().sum(),
                 delta: 1.0,
+                parameters: fitted_parameters(None),
             };
             said += rotation_deviation(&consensus) / f64::from(trials);
             // The turn about the rod's own axis, x.
@@ -108,6 +129,7 @@ mod tests {
             residuals: &[1e-6; 9],
             sum: 9e-6,
             delta: 1.0,
+            parameters: fitted_parameters(None),
         };
         assert!(rotation_deviation(&consensus).to_degrees() > 90.0);
     }

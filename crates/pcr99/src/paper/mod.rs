@@ -202,7 +202,7 @@ fn outcome(
     let confirmed = refitted.is_some();
     let model = refitted.unwrap_or(consensus.model);
     let rmse = refit::rmse(problem.points, &inliers, &model);
-    let evidence = Judge::default().evidence(pairs, &model, &inliers, problem.delta);
+    let evidence = Judge::default().evidence(pairs, &model, &inliers, problem.delta, problem.known_scale);
     let target_from_source = pairs.outward(&model);
     // Inliers that fix no transform leave at least one rotation open.
     let open = Doubt::LooseRotation { deviation_deg: 180.0 };

@@ -2,7 +2,7 @@
 
 use crate::{
     Evidence, Similarity,
-    evidence::{Background, Consensus, Judge, Weighed},
+    evidence::{Background, Consensus, Judge, Weighed, fitted_parameters},
     kernel::{
         Soa,
         consensus::Affine,
@@ -75,6 +75,11 @@ pub(super) struct Model {
 }
 
 impl Model {
+    /// Number of parameters that a fit spends.
+    pub(super) fn parameters(&self) -> f64 {
+        fitted_parameters(self.known_scale)
+    }
+
     /// Whether a fit was held back by a bound of the scale.
     fn is_at_bound(&self, model: &Similarity) -> bool {
         self.scale_range.is_some_and(|range| range.contains(&model.scale()))
@@ -213,6 +218,7 @@ impl Refiner {
             residuals: &self.inlier_residuals,
             sum: sum(&self.inlier_residuals),
             delta: known.delta,
+            parameters: known.parameters(),
         };
         let penalty = if known.is_at_bound(&model) { AT_BOUND } else { 0.0 };
         let Weighed { evidence, stands_out } = judge.weigh(&consensus, &known.background, penalty);

@@ -41,7 +41,7 @@ use self::{
     candidate::{Candidate, Model, Refiner},
     clique::Clique,
     edges::{Edges, Pair},
-    progress::{Progress, reliable},
+    progress::{DOUBTFUL_EFFORT, Progress, reliable},
     subset::{Order, Subset},
     threads::Threads,
 };
@@ -90,9 +90,9 @@ const LARGEST_KNOWN: usize = 1 << 15;
 const LARGEST: usize = 1 << 14;
 /// Each further one is so many times larger.
 const GROWTH: usize = 4;
-/// Pairs that are tried at each level at most.
-const FULL_EFFORT: u64 = 100_000;
-/// Pairs that are tried at each level while the threshold is not known yet.
+/// Pairs tried in each round by default, at most.
+const DEFAULT_EFFORT: u64 = 100_000;
+/// Pairs tried in each round, at most, while the threshold is not known yet: this many, or a tenth of the effort where that is more.
 const LIMITED_EFFORT: u64 = 10_000;
 /// The widest threshold, relative to the extent of the targets.
 const WIDEST: f64 = 0.3;
@@ -100,6 +100,25 @@ const WIDEST: f64 = 0.3;
 const MOST_POLISHES: usize = 4;
 /// Less than this single precision cannot tell.
 const FINEST_TAU: f64 = 1e-5;
+
+/// How much a search may try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// All that the caller allows.
+    Full,
+    /// A part of that, for each threshold that is tried while none is known.
+    Limited,
+}
+
+impl Effort {
+    /// Number of pairs that a round may try.
+    fn pairs(self, params: &Params) -> u64 {
+        match self {
+            Self::Full => params.effort(),
+            Self::Limited => params.effort().min(LIMITED_EFFORT.max(params.effort() / 10)),
+        }
+    }
+}
 
 /// A problem in our own units.
 struct Problem<'a> {
@@ -165,7 +184,7 @@ impl Solver {
             Some(delta) => {
                 // A larger one would tell nothing apart.
                 let delta = pairs.target_length_inward(delta).min(WIDEST * background.extent());
-                self.search(&problem(delta), params, FULL_EFFORT, &mut progress, stop);
+                self.search(&problem(delta), params, Effort::Full, &mut progress, stop);
                 delta
             }
             None => self.search_with_any_threshold(&problem, params, &mut progress, stop),
@@ -193,7 +212,7 @@ impl Solver {
         for rung in threshold::LADDER {
             let problem = problem(rung * extent);
             let mut here = Progress::new(params.candidates());
-            self.search(&problem, params, LIMITED_EFFORT, &mut here, stop);
+            self.search(&problem, params, Effort::Limited, &mut here, stop);
             progress.counters.pairs += here.counters.pairs;
             progress.counters.hypotheses += here.counters.hypotheses;
             progress.stopped_because = here.stopped_because;
@@ -221,7 +240,7 @@ impl Solver {
         if !matches!(progress.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
             && reliable(&progress.best).is_some()
         {
-            self.search(&problem(delta), params, FULL_EFFORT, progress, stop);
+            self.search(&problem(delta), params, Effort::Full, progress, stop);
         }
         delta
     }
@@ -231,15 +250,15 @@ impl Solver {
         &mut self,
         problem: &Problem<'_>,
         params: &Params,
-        effort: u64,
+        effort: Effort,
         progress: &mut Progress,
         stop: StopCheck<'_>,
     ) {
         let n = problem.points.len();
         self.order.reset(n, params.seed(), problem.weights);
         let known = problem.model.known_scale.is_some();
-        let most = match (known, effort < FULL_EFFORT) {
-            (true, false) => LARGEST_KNOWN,
+        let most = match (known, effort) {
+            (true, Effort::Full) => LARGEST_KNOWN,
             _ => LARGEST,
         };
         let mut largest = n.min(most);
@@ -256,7 +275,8 @@ impl Solver {
                 progress.stopped_because = request.into();
                 return;
             }
-            progress.effort = effort.min(params.effort());
+            progress.effort = effort.pairs(params);
+            progress.doubtful_effort = DOUBTFUL_EFFORT.max(params.effort() / 10);
             if let Some(reason) = self.level(problem, params, size, size == largest, progress, stop) {
                 progress.stopped_because = reason;
                 return;
@@ -345,6 +365,7 @@ impl Solver {
             residuals: &residuals,
             sum: sum(&residuals),
             delta: problem.model.delta,
+            parameters: problem.model.parameters(),
         };
         self.judge.complete(candidate.evidence, &consensus, &problem.model.background)
     }

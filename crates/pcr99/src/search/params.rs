@@ -27,7 +27,7 @@ impl Default for Params {
             miss_probability: 1e-6,
             candidates: 5,
             memory_budget: 1 << 30,
-            effort: super::FULL_EFFORT,
+            effort: super::DEFAULT_EFFORT,
             threads: 0,
             seed: 0,
         }

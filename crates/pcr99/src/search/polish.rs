@@ -66,7 +66,7 @@ fn odds_of_wrong(
     known: &Model,
     density_of_wrong: f64,
 ) -> Option<Vec<f64>> {
-    let spent = if known.known_scale.is_some() { 6.0 } else { 7.0 };
+    let spent = known.parameters();
     let all: f64 = weights.iter().sum();
     let now = known.fit(points, inliers, |k| weights[k])?;
     let now = Affine::from(&now);
@@ -116,8 +116,7 @@ fn reweight(points: &Soa, candidate: &Candidate, known: &Model, density_of_wrong
         }
         let (sum, total) =
             weights.iter().zip(&residuals).fold((0.0, 0.0), |(s, t), (w, r)| (s + w * r, t + w));
-        // Seven parameters are spent.
-        let variance = sum / (3.0 * total - 7.0).max(1.0);
+        let variance = sum / (3.0 * total - known.parameters()).max(1.0);
         if round == ROUNDS || variance <= known.background.finest().powi(2) {
             break;
         }

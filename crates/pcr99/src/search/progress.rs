@@ -8,8 +8,9 @@ const ENOUGH: usize = 7;
 /// How often, at least, a pair of a consensus that is there passes all tests.
 const RECOGNISED: f64 = 0.6;
 
-/// Pairs that are tried at a level at most where something stands out that cannot be trusted.
-const DOUBTFUL_EFFORT: u64 = 10_000;
+/// Pairs tried in a round, at most, where a candidate stands out that is not reliable: this many, or a tenth of the effort where that
+/// is more.
+pub(super) const DOUBTFUL_EFFORT: u64 = 10_000;
 /// Pairs that may be tried in any case.
 const LEAST_ALLOWANCE: u64 = 256;
 
@@ -23,6 +24,8 @@ pub(super) struct Progress {
     pub(super) effort: u64,
     /// And of those that are looked at next.
     pub(super) allowance: u64,
+    /// Bound on `effort` where a candidate stands out that is not reliable.
+    pub(super) doubtful_effort: u64,
     /// Whether that ran out.
     pub(super) limited: bool,
     /// Whether subsets are random; with weights they are not, and say nothing of the matches left out.
@@ -38,6 +41,7 @@ impl Progress {
             examined: 0,
             effort: 0,
             allowance: 0,
+            doubtful_effort: DOUBTFUL_EFFORT,
             limited: false,
             random_subsets: true,
             stopped_because: StopReason::Exhausted,
@@ -49,7 +53,7 @@ impl Progress {
     /// that cannot be trusted, local structure repeats, and there is no end of pairs to try.
     pub(super) fn allow(&mut self, share: f64, local: &Best) {
         if local.first().is_some_and(|best| best.stands_out && !best.is_reliable()) {
-            self.effort = self.effort.min(DOUBTFUL_EFFORT);
+            self.effort = self.effort.min(self.doubtful_effort);
         }
         let part = (2.0 * share * self.effort as f64).ceil() as u64;
         self.allowance = part.max(LEAST_ALLOWANCE).min(self.effort);

@@ -68,9 +68,9 @@ fn adapt(
 ) -> Option<(Candidate, f64)> {
     let (mut settled, mut delta) = (candidate, model.delta);
     for _ in 0..ROUNDS {
-        // A fit of few points has smaller residuals than the noise: seven parameters are spent.
+        // A fit of few points has smaller residuals than the noise, because it spends degrees of freedom.
         let coordinates = 3.0 * settled.inliers.len() as f64;
-        let spent = coordinates / (coordinates - 7.0).max(1.0);
+        let spent = coordinates / (coordinates - model.parameters()).max(1.0);
         let sigma = settled.rmse * (spent / 3.0).sqrt();
         let next = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(most);
         let found = refiner.refine(points, settled.model, &Model { delta: next, ..*model }, judge)?;
