@@ -3,7 +3,7 @@
 use std::{any::Any, io, path::PathBuf};
 
 use pcr99_batch::{Error as BatchError, ManifestError};
-use pcr99_cloud::{FileError, RegisterError};
+use pcr99_cloud::{FileError, OutputError, RegisterError};
 use pyo3::{exceptions::PyRuntimeError, intern, prelude::*};
 
 /// Why there is no result.
@@ -25,9 +25,9 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Of a file at `path`.
-    pub(crate) fn file(path: &std::path::Path) -> impl FnOnce(FileError) -> Self {
+    pub(crate) fn file<E: Into<FileError>>(path: &std::path::Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
-        |error| Self::File(error, path)
+        |error| Self::File(error.into(), path)
     }
 
     /// Of a manifest, which may be a file.
@@ -38,7 +38,8 @@ impl Failure {
     /// What the system said.
     fn cause(&self) -> Option<&io::Error> {
         match self {
-            Self::File(FileError::Io { cause, .. } | FileError::Write { cause, .. }, _) => Some(cause),
+            Self::File(FileError::Io { cause, .. }, _)
+            | Self::File(FileError::Output(OutputError::Write { cause, .. }), _) => Some(cause),
             Self::Batch(error, _) => match &**error {
                 BatchError::Io { source, .. } => Some(source),
                 BatchError::Manifest { cause, .. } => match &**cause {
@@ -82,7 +83,7 @@ impl Failure {
             Self::File(error, _) => match error {
                 FileError::Malformed { .. } | FileError::UnknownFormat { .. } => "FileFormatError",
                 FileError::Unequal { .. } => "InvalidInput",
-                FileError::NoDirectory { .. } => "FileNotFound",
+                FileError::Output(OutputError::NoDirectory { .. }) => "FileNotFound",
                 _ => "FileError",
             },
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
-use pcr99_cloud::{FileError, OutputFile, document::PROGRAM};
+use pcr99_cloud::{OutputFile, document::PROGRAM};
 use pcr99_page::{RegistrationPage, RegistrationView};
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -76,8 +76,7 @@ pub(crate) fn save_page(
     let matches = matches.map(|matches| matches.into_iter().map(pair).collect());
     let points = Points { source: rows(&source)?, target: rows(&target)?, indices, matches };
     work::run_until(py, None, Interrupted::Wait, move |_| {
-        let wrong = |error: FileError| Failure::File(error, path.clone());
-        let file = OutputFile::new(&path).map_err(wrong)?;
+        let file = OutputFile::new(&path).map_err(Failure::file(&path))?;
         let mut view = points.view(&document)?.with_names(&labels.source, &labels.target);
         if let Some(title) = &labels.title {
             view = view.with_title(title);
@@ -87,6 +86,6 @@ pub(crate) fn save_page(
             page = page.with_command(call);
         }
         let html = page.to_html();
-        file.write(|out| out.write_all(html.as_bytes())).map_err(wrong)
+        file.write(|out| out.write_all(html.as_bytes())).map_err(Failure::file(&path))
     })
 }

@@ -5,9 +5,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each may use anything to its left, nothing to its right.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 11] = [
+    "pcr99-base",
     "pcr99",
     "pcr99-cloud",
+    "pcr99-document",
     "pcr99-lab",
     "pcr99-plan",
     "pcr99-batch",
@@ -18,7 +20,10 @@ const ORDER: [&str; 9] = [
 ];
 
 /// What the core may depend on: it must build anywhere, fast, and stay the same on every CPU.
-const CORE_DEPENDENCIES: [&str; 4] = ["libm", "rand_pcg", "rayon", "thiserror"];
+const CORE_DEPENDENCIES: [&str; 4] = ["libm", "pcr99-base", "rayon", "thiserror"];
+
+/// Dependencies of the leaf crate, with all features.
+const BASE_DEPENDENCIES: [&str; 4] = ["libm", "rand_pcg", "tempfile", "thiserror"];
 
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
@@ -63,4 +68,6 @@ fn the_core_depends_on_almost_nothing() {
     let packages = packages();
     let core = packages.iter().find(|p| p["name"] == "pcr99").expect("the core crate");
     assert_eq!(dependencies(core), CORE_DEPENDENCIES);
+    let base = packages.iter().find(|p| p["name"] == "pcr99-base").expect("the leaf crate");
+    assert_eq!(dependencies(base), BASE_DEPENDENCIES);
 }

@@ -1,5 +1,7 @@
 //! A manifest of a million rows is read in seconds, and its memory is that of its texts.
 
+#![expect(unsafe_code, reason = "an allocator that counts cannot be written without it")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,6 +6,9 @@
 use std::fmt;
 use std::io;
 
+use pcr99_base::output_file::OutputError;
+pub(crate) use pcr99_base::output_file::quoted as label;
+
 use crate::cloud::UnequalLengths;
 use crate::files::{
     CloudFormat, E57Error, KittiError, LasError, NpyError, ObjError, PcdError, PlyError, TextError,
@@ -31,29 +34,9 @@ pub enum FileError {
         /// The directory, quoted.
         file: String,
     },
-    /// A file cannot be written: the operating system refused.
-    #[error("cannot write {file}: {cause}")]
-    Write {
-        /// The file, quoted.
-        file: String,
-        /// What the operating system said.
-        #[source]
-        cause: io::Error,
-    },
-    /// The path of a file to be written is that of a directory.
-    #[error("cannot write {file}: it is a directory; name a file inside it")]
-    OutputIsDirectory {
-        /// The directory, quoted.
-        file: String,
-    },
-    /// A file is to be written into a directory that does not exist.
-    #[error("cannot write {file}: there is no directory {directory}; create it first")]
-    NoDirectory {
-        /// The file, quoted.
-        file: String,
-        /// The directory, quoted.
-        directory: String,
-    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// A cloud is to be written in a format that the extension does not name.
     #[error(
         "cannot write {file}: its extension names no format that clouds are written in; use one of {}",
@@ -252,13 +235,6 @@ pub(crate) fn quote_all<'a>(names: impl IntoIterator<Item = &'a str>) -> String 
         shown.push(format!("and {more} more"));
     }
     if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
-}
-
-/// How messages call the file at `path`: in full, since it must be found again, but on one line.
-pub(crate) fn label(path: &std::path::Path) -> String {
-    let shown = path.display().to_string();
-    let escaped: String = shown.chars().flat_map(escape).collect();
-    format!("`{escaped}`")
 }
 
 #[cfg(test)]

@@ -13,20 +13,17 @@
 
 use rayon::prelude::*;
 
-use crate::{
+use pcr99_base::{
     kernel::{
         pair_features::{BATCH, BINS, Bins, NONE, Others, PARTS, bins_of, pair_bins},
         weighted_sum::{WIDTH, weighted_sum},
     },
-    neighbors::Neighbors,
     vector::minus,
 };
 
-/// Numbers of a descriptor.
-pub const DIMENSIONS: usize = 3 * BINS;
+use crate::neighbors::Neighbors;
 
-/// One descriptor: 11 bins for `θ`, 11 for `α`, 11 for `φ`.
-pub type Descriptor = [f32; DIMENSIONS];
+pub use pcr99_base::kernel::pair_features::{DIMENSIONS, Descriptor};
 
 /// A signed and an unsigned simple histogram, one behind the other, and a one at the end where there are such. Zeros fill up the rest.
 type Both = [f32; WIDTH];

@@ -115,17 +115,11 @@ pub mod register;
 /// Registrations as JSON documents.
 pub mod document;
 
-/// Hot loops.
-mod kernel;
-
-/// Small vectors and matrices.
-mod vector;
-
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
-    CloudFormat, Matches, OutputFile, Written, is_decoding, read_cloud, read_indices, read_matches,
-    read_matches_text, read_points, read_transform, similarity_of, write_cloud, write_matches,
+    CloudFormat, Matches, OutputError, OutputFile, Written, is_decoding, read_cloud, read_indices,
+    read_matches, read_matches_text, read_points, read_transform, similarity_of, write_cloud, write_matches,
 };
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;

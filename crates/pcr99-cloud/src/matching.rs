@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::{
-    fpfh::Descriptor,
-    kernel::nearest::{Block, Columns, FAR, LANES, Query, blocks, nearest_both_ways, query},
-};
+use pcr99_base::kernel::nearest::{Block, Columns, FAR, LANES, Query, blocks, nearest_both_ways, query};
+
+use crate::fpfh::Descriptor;
 
 /// Tasks that the queries are dealt to. More than there are cores mostly, few enough that what each keeps for all targets stays small.
 const TASKS: usize = 16;

@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::{
-    tree::KdTree,
-    vector::{dot, minus},
-};
+use pcr99_base::vector::{dot, minus};
+
+use crate::tree::KdTree;
 
 /// With fewer neighbours than this within the radius, the nearest few farther away help out.
 const FEW: usize = 5;

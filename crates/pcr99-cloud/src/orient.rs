@@ -4,10 +4,9 @@
 //! saw. Else neighbours are made to agree, along a tree that passes from normal to normal over the smallest angles (Hoppe et al., 1992);
 //! what then remains open is one sign for each connected piece.
 
-use crate::{
-    neighbors::Neighbors,
-    vector::{dot, minus},
-};
+use pcr99_base::vector::{dot, minus};
+
+use crate::neighbors::Neighbors;
 
 /// How the normals of a cloud are oriented. Both clouds of a pair must use the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use pcr99_base::vector::{cross, distance_sq, dot, minus};
+
 use crate::{
     clean::Cleaned,
     fpfh::Fpfh,
@@ -10,7 +12,6 @@ use crate::{
     orient::{self, Orientation},
     register::RegisterError,
     tree::KdTree,
-    vector::{cross, distance_sq, dot, minus},
     voxel::{Density, VoxelSample, centred, middle},
 };
 

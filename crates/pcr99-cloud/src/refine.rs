@@ -8,10 +8,12 @@
 use pcr99::Similarity;
 use rayon::prelude::*;
 
-use crate::{
-    prepare::SampledCloud,
-    vector::{cross, dot, minus, rotate, solve_positive, symmetric_eigen},
+use pcr99_base::{
+    eigen::symmetric_eigen,
+    vector::{cross, dot, minus, rotate, solve_positive},
 };
+
+use crate::prepare::SampledCloud;
 
 /// How the pose is refined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -347,8 +349,8 @@ impl Icp<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::distance_sq;
     use pcr99::random::Random;
+    use pcr99_base::vector::distance_sq;
 
     /// Three faces of a box with sides 3, 2 and 1.5, bent a little.
     fn surface(seed: u64) -> SampledCloud {

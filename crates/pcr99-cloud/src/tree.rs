@@ -273,8 +273,8 @@ fn build(points: &[[f64; 3]], ids: &mut [u32], start: usize, nodes: &mut [Node],
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::distance_sq;
     use pcr99::random::Random;
+    use pcr99_base::vector::distance_sq;
     use proptest::prelude::*;
 
     /// Points on a coarse grid, so that there are ties and copies.

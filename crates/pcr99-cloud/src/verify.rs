@@ -2,10 +2,11 @@
 
 use pcr99::Similarity;
 
+use pcr99_base::vector::{distance_sq, dot, lower_median, minus};
+
 use crate::{
     grid::{KeyTable, key_of},
     prepare::SampledCloud,
-    vector::{distance_sq, dot, lower_median, minus},
     votes::{Side, Voters},
 };
 

@@ -15,11 +15,9 @@
 use pcr99::Similarity;
 use rayon::prelude::*;
 
-use crate::{
-    prepare::SampledCloud,
-    vector::{dot, minus, rotate},
-    verify::Assessment,
-};
+use pcr99_base::vector::{dot, minus, rotate};
+
+use crate::{prepare::SampledCloud, verify::Assessment};
 
 /// Largest distance at which points overlap, in voxels.
 pub(crate) const NEAR: f64 = 1.5;

@@ -5,10 +5,9 @@ use std::sync::OnceLock;
 use pcr99::random::Random;
 use rayon::prelude::*;
 
-use crate::{
-    grid::{KeyTable, key_of},
-    vector::{lower_median, minus},
-};
+use pcr99_base::vector::{lower_median, minus};
+
+use crate::grid::{KeyTable, key_of};
 
 /// Points that one task bins. Fixed, so that sums are formed in the same order on any number of threads.
 const CHUNK: usize = 1 << 16;

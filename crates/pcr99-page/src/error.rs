@@ -16,5 +16,5 @@ pub enum Error {
     },
     /// The page could not be written.
     #[error(transparent)]
-    Page(#[from] pcr99_cloud::FileError),
+    Output(#[from] pcr99_base::output_file::OutputError),
 }

@@ -1,5 +1,3 @@
-use std::{io, path::PathBuf};
-
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -8,11 +6,6 @@ pub enum Error {
     #[error("there are no records yet: nothing to draw")]
     NoRecords,
     /// A file could not be written.
-    #[error("cannot write `{}`", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Output(#[from] pcr99_base::output_file::OutputError),
 }

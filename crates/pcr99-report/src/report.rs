@@ -1,8 +1,6 @@
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use pcr99_base::output_file::OutputFile;
 use pcr99_lab::monte_carlo::{Header, ScaleMode, Stored};
 use serde_json::{Value, json};
 
@@ -124,10 +122,8 @@ impl Report {
             .into_iter()
             .map(|(name, text)| {
                 let path = directory.join(name);
-                match write_whole(directory, &path, &text) {
-                    Ok(()) => Ok(path),
-                    Err(source) => Err(Error::Io { path, source }),
-                }
+                OutputFile::new(&path)?.write(|out| out.write_all(text.as_bytes()))?;
+                Ok(path)
             })
             .collect()
     }
@@ -152,18 +148,4 @@ impl Report {
             cells.join(",\n")
         )
     }
-}
-
-fn write_whole(directory: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".pcr99-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.tempfile_in(directory)?;
-    fs::write(file.path(), text)?;
-    file.persist(path)?;
-    Ok(())
 }

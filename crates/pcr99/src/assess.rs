@@ -1,12 +1,14 @@
 //! A transform from elsewhere: which matches follow it, and whether they would by chance.
 
-use crate::{
-    Candidate, Correspondences, Counters, Doubt, Positive, Registration, Seconds, Similarity, Status,
-    StopReason,
-    evidence::Judge,
+use pcr99_base::{
     kernel::{consensus::Affine, residuals::squared_residuals},
     least_squares,
-    similarity::dot,
+    vector::dot,
+};
+
+use crate::{
+    Candidate, Correspondences, Counters, Doubt, Positive, Registration, Seconds, Similarity, Status,
+    StopReason, evidence::Judge,
 };
 
 /// Judges a transform that was found elsewhere by the same [evidence](crate::Evidence) as our own: the inliers are the matches

@@ -1,13 +1,11 @@
 //! The stages of the published method one by one, for benchmarks only: no promise is made about this module.
 
-use crate::{
-    Correspondences, Scale, Similarity,
-    kernel::{
-        consensus::{Affine, Coarse, count_inliers},
-        log_ratio::log_ratios,
-    },
-    paper::bench_stages,
+use pcr99_base::kernel::{
+    consensus::{Affine, Coarse, count_inliers},
+    log_ratio::log_ratios,
 };
+
+use crate::{Correspondences, Scale, Similarity, paper::bench_stages};
 
 /// Log ratios of every match with all others, Eq. (4).
 pub fn log_ratio(pairs: &Correspondences) -> f64 {

@@ -4,14 +4,12 @@
 //! going to it and back is exact, and squares neither overflow nor vanish whatever the user's unit is. Both follow the bulk
 //! of the points, not the box around them: one wrong match at 10³⁸ must not round the others away.
 
-use crate::{
-    Error, Positive, Scale, Similarity,
-    error::Side,
-    kernel::Soa,
-    least_squares,
-    random::Random,
-    similarity::{cross, dot, minus, rotate},
+use pcr99_base::{
+    Soa, least_squares,
+    vector::{cross, dot, minus, rotate},
 };
+
+use crate::{Error, Positive, Scale, Similarity, error::Side, random::Random};
 
 /// Matches between a source and a target: row `i` of one belongs to row `i` of the other. Checked when made.
 ///
@@ -102,11 +100,38 @@ impl Correspondences {
     /// When an index is not below [`len`](Self::len).
     pub fn fit(&self, scale: Scale, matches: &[usize]) -> Option<Similarity> {
         let matches: Vec<u32> = matches.iter().map(|&i| i as u32).collect();
-        let known = match scale {
-            Scale::Known(s) => Some(self.scale_inward(s)),
-            Scale::Unknown | Scale::Between(..) => None,
-        };
+        let known = self.known_scale_inward(scale);
         least_squares::fit(&self.points, &matches, known).map(|model| self.outward(&model))
+    }
+
+    /// The matches in normalised coordinates, together with the parameters of a problem: what an implementer of another method works on.
+    ///
+    /// Each side is centred on the bulk of its points and divided by a power of two near their extent, so that no square overflows or
+    /// vanishes and large offsets cost no precision. All methods of this crate work on these coordinates.
+    ///
+    /// ```
+    /// use pcr99::{Correspondences, Positive, Scale};
+    ///
+    /// let source = [[1e7, 0.0, 0.0], [1e7 + 1.0, 0.0, 0.0], [1e7, 2.0, 0.0], [1e7, 0.0, 3.0]];
+    /// let target = source.map(|[x, y, z]| [x - 1e7, y, z + 5.0]);
+    /// let pairs = Correspondences::new(&source, &target)?;
+    /// let normalized = pairs.normalized(Scale::Known(Positive::ONE), Positive::new("threshold", 0.1)?);
+    ///
+    /// // A method of your own finds a transform between the normalised points …
+    /// let points = normalized.points;
+    /// let found = pcr99_base::least_squares::fit(points, &[0, 1, 2, 3], normalized.known_scale).expect("no line");
+    /// // … and returns it in the units of the caller.
+    /// let target_from_source = normalized.outward(&found);
+    /// assert!((target_from_source.translation()[2] - 5.0).abs() < 1e-8);
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    pub fn normalized(&self, scale: Scale, threshold: Positive) -> Normalized<'_> {
+        Normalized {
+            points: &self.points,
+            threshold: self.target_length_inward(threshold),
+            known_scale: self.known_scale_inward(scale),
+            pairs: self,
+        }
     }
 
     /// The matches in their own units.
@@ -127,6 +152,14 @@ impl Correspondences {
     /// How far rounding of the caller's target coordinates may have moved a point, in our own units.
     pub(crate) fn target_rounding(&self) -> f64 {
         self.target.rounding
+    }
+
+    /// A known scale in our own units; `None` when the scale is unknown or a range.
+    fn known_scale_inward(&self, scale: Scale) -> Option<f64> {
+        match scale {
+            Scale::Known(s) => Some(self.scale_inward(s)),
+            Scale::Unknown | Scale::Between(..) => None,
+        }
     }
 
     /// A scale in the caller's units, in our own.
@@ -155,6 +188,26 @@ impl Correspondences {
                 - scale * moved_center[axis]
         });
         Similarity::new(scale, rotation, translation)
+    }
+}
+
+/// Matches in normalised coordinates, with the parameters of a problem in the same units: see [`Correspondences::normalized`].
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Normalized<'a> {
+    /// The matches, in the order of the [`Correspondences`].
+    pub points: &'a Soa,
+    /// The inlier threshold, as a distance between normalised targets.
+    pub threshold: f64,
+    /// The scale between normalised coordinates; `None` when it is unknown or only a range is known.
+    pub known_scale: Option<f64>,
+    pairs: &'a Correspondences,
+}
+
+impl Normalized<'_> {
+    /// Converts a transform between normalised coordinates to the units of the caller.
+    pub fn outward(&self, model: &Similarity) -> Similarity {
+        self.pairs.outward(model)
     }
 }
 

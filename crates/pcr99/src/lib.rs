@@ -48,46 +48,31 @@ mod correspondences;
 
 mod doubt;
 
-mod eigen;
-
 mod error;
 
 mod evidence;
-
-mod kernel;
-
-mod least_squares;
 
 /// The published method.
 pub mod paper;
 
 mod params;
 
-/// Hot loops and least squares, for the other methods of this repository.
-#[doc(hidden)]
-pub mod parts;
-
-/// Random numbers that are the same on every machine.
-pub mod random;
-
 mod registration;
 
 mod search;
-
-mod similarity;
 
 /// Ending a search early.
 pub mod stop;
 
 pub use assess::assess;
-pub use correspondences::Correspondences;
+pub use correspondences::{Correspondences, Normalized};
 pub use doubt::Doubt;
 pub use error::{Error, Side};
 pub use evidence::Evidence;
 pub use params::{Positive, Scale};
-pub use registration::{Candidate, Counters, Registration, Rival, Seconds, Status, StopReason};
+pub use pcr99_base::{Similarity, clock::Seconds, random};
+pub use registration::{Candidate, Counters, Registration, Rival, Status, StopReason};
 pub use search::{Params, Solver, solve};
-pub use similarity::Similarity;
 
 /// The example of the README, kept true.
 #[cfg(doctest)]

@@ -7,6 +7,9 @@ use crate::Error;
 pub struct Positive(f64);
 
 impl Positive {
+    /// 1.
+    pub const ONE: Self = Self(1.0);
+
     /// Checks `value`; `name` is what the error calls it.
     ///
     /// # Errors

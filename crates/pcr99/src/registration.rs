@@ -1,8 +1,8 @@
 //! The result of a search.
 
-use std::{fmt, str::FromStr, time::Instant};
+use std::{fmt, str::FromStr};
 
-use crate::{Doubt, Error, Evidence, Similarity, doubt, stop::StopRequest};
+use crate::{Doubt, Error, Evidence, Seconds, Similarity, doubt, stop::StopRequest};
 
 /// How far an answer is confirmed by the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,49 +131,6 @@ pub struct Counters {
     pub triplets: u64,
     /// Transforms computed from a sample and tested on all matches.
     pub hypotheses: u64,
-}
-
-/// Wall-clock seconds, in total and by stage.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[non_exhaustive]
-pub struct Seconds {
-    /// Time from call to return.
-    pub total: f64,
-    /// Name and time of each stage, in the order in which they ran.
-    pub stages: Vec<(&'static str, f64)>,
-}
-
-impl Seconds {
-    /// A total time with the times of its stages.
-    pub const fn new(total: f64, stages: Vec<(&'static str, f64)>) -> Self {
-        Self { total, stages }
-    }
-}
-
-/// Stopwatch for consecutive stages.
-#[derive(Debug)]
-pub(crate) struct Clock {
-    start: Instant,
-    lap: Instant,
-    stages: Vec<(&'static str, f64)>,
-}
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        let now = Instant::now();
-        Self { start: now, lap: now, stages: Vec::with_capacity(3) }
-    }
-
-    /// Ends a stage.
-    pub(crate) fn lap(&mut self, stage: &'static str) {
-        let now = Instant::now();
-        self.stages.push((stage, now.duration_since(self.lap).as_secs_f64()));
-        self.lap = now;
-    }
-
-    pub(crate) fn stop(self) -> Seconds {
-        Seconds { total: self.start.elapsed().as_secs_f64(), stages: self.stages }
-    }
 }
 
 /// A transform that might be the answer, with the evidence for it.

@@ -1,7 +1,9 @@
 //! How a caller ends a search early. The library keeps no clock policy of its own (method decision 13):
 //! it asks the caller now and then, and returns the best found so far when told to stop.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use pcr99_base::clock::Moment;
 
 /// Why the caller wants the search to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub fn never() -> Option<StopRequest> {
     None
 }
 
-/// Stops once `limit` has passed from now.
+/// Stops once `limit` has passed from now. On targets without a clock (`wasm32-unknown-unknown`) no time passes, so that only a limit of zero stops.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,6 +30,6 @@ pub fn never() -> Option<StopRequest> {
 /// assert_eq!(stop::after(Duration::ZERO)(), Some(StopRequest::TimeLimit));
 /// ```
 pub fn after(limit: Duration) -> impl Fn() -> Option<StopRequest> {
-    let start = Instant::now();
+    let start = Moment::now();
     move || (start.elapsed() >= limit).then_some(StopRequest::TimeLimit)
 }

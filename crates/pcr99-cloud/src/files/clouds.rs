@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::fields::Want;
 use super::format::Format;
-use super::output::OutputFile;
 use super::xyz::Layout;
 use super::{Source, e57, kitti, las, npy, obj, pcd, ply, xyz};
 use crate::cloud::{Attribute, Cloud};
 use crate::error::{Fault, FileError, Problem, label};
+use pcr99_base::output_file::OutputFile;
 
 /// Reads the cloud at `path`, with all that a [`Cloud`] holds and the format knows.
 ///

@@ -46,9 +46,6 @@ mod npz;
 /// Vertices of OBJ files.
 mod obj;
 
-/// Files that appear whole or not at all.
-mod output;
-
 /// PCD files.
 mod pcd;
 
@@ -81,8 +78,8 @@ pub use las::{LasError, is_decoding};
 pub use matches::{Matches, read_matches, read_matches_text, write_matches};
 pub use npy::NpyError;
 pub use obj::ObjError;
-pub use output::OutputFile;
 pub use pcd::PcdError;
+pub use pcr99_base::output_file::{OutputError, OutputFile};
 pub use ply::PlyError;
 pub use text::{Hint, TextError};
 pub use transform::{TransformError, read_transform, similarity_of};

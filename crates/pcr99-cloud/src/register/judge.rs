@@ -10,9 +10,13 @@ use super::{
     Doubt, NotRefuted, RefutationTest,
     search::{Attempt, Candidate, SampledPair},
 };
+use pcr99_base::{
+    eigen::symmetric_eigen,
+    vector::{minus, rotate},
+};
+
 use crate::{
     prepare::PreparedCloud,
-    vector::{minus, rotate, symmetric_eigen},
     verify::{Assessment, free_space_share},
     votes::Comparison,
 };
@@ -341,6 +345,6 @@ pub(super) fn principal_axes(points: &[[f64; 3]]) -> ([f64; 3], [[f64; 3]; 3]) {
         std::array::from_fn(|j| points.iter().map(|p| (p[i] - mean[i]) * (p[j] - mean[j])).sum::<f64>() / n)
     });
     let (_, mut axes) = symmetric_eigen(&covariance);
-    axes[2] = crate::vector::cross(axes[0], axes[1]);
+    axes[2] = pcr99_base::vector::cross(axes[0], axes[1]);
     (mean, axes)
 }

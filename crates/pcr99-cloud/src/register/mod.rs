@@ -15,7 +15,6 @@
 //! The pair is worked on in an order of its own, the cloud with fewer points moving, so that exchanging source and target gives the
 //! inverse.
 
-mod clock;
 mod doubt;
 mod error;
 mod judge;
@@ -30,6 +29,7 @@ use pcr99::{
     Scale, Similarity, Status,
     stop::{self, StopRequest},
 };
+use pcr99_base::clock::Clock;
 use rayon::ThreadPoolBuilder;
 
 pub use doubt::{Doubt, NotRefuted, RefutationTest};
@@ -38,7 +38,6 @@ pub use outcome::{CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, 
 pub use params::RegisterParams;
 
 use self::{
-    clock::Clock,
     judge::{Case, Judgement, Rival, own_doubt},
     search::{Attempt, Candidate, Effort, Pair, SampledPair},
 };

@@ -3,10 +3,13 @@
 use std::sync::{Arc, OnceLock};
 
 use pcr99::{Correspondences, Evidence, Params, Positive, Registration, Scale, Similarity, Solver, assess};
-
-use super::{
-    MatchSummary, RegisterError, RegisterParams, SharedStopCheck, clock::Clock, judge::principal_axes,
+use pcr99_base::{
+    clock::Clock,
+    vector::{distance_sq, dot, minus, rotate},
 };
+
+use super::{MatchSummary, RegisterError, RegisterParams, SharedStopCheck, judge::principal_axes};
+
 use crate::{
     fpfh::{Descriptor, turned},
     grid::{KeyTable, key_of},
@@ -14,7 +17,6 @@ use crate::{
     orient::Orientation,
     prepare::{Features, PreparedCloud, SampledCloud},
     refine::{Icp, Refinement},
-    vector::{distance_sq, dot, minus, rotate},
     votes::{Side, Voters, Votes},
 };
 

@@ -1,9 +1,9 @@
 //! Building blocks that several methods share.
 
-use pcr99::{
-    Similarity,
-    parts::{Affine, Soa, squared_residual},
-    random::Random,
+use pcr99::{Similarity, random::Random};
+use pcr99_base::{
+    Soa,
+    kernel::consensus::{Affine, squared_residual},
 };
 
 use crate::vector::{Vector, add, cross, dot, norm, subtract, times};

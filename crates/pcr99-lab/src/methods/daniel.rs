@@ -7,11 +7,15 @@
 //!
 //! Memory grows with `n` only.
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{self, Affine, Soa},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::{
+        consensus::{Affine, count_inliers, squared_residual},
+        lengths::alike_row,
+        near::near_bits,
+    },
+    least_squares,
 };
 
 use super::{
@@ -166,7 +170,7 @@ impl Daniel {
             self.outer += 1;
             let u = random.below(n);
             // A difference of zero would leave out the match itself, and all of exact data with it: it is left out by its index.
-            parts::alike_row(points, u, EDGE * sigma, 0, &mut self.row);
+            alike_row(points, u, EDGE * sigma, 0, &mut self.row);
             list_bits(self.row.iter().copied(), &mut self.near);
             let c = self.near.len();
             if c < 2 || (c as f64) < least {
@@ -183,12 +187,11 @@ impl Daniel {
                 && count > self.best.len().max(TOO_FEW)
             {
                 let model = Affine::from(&model);
-                let fits = |i: &u32| {
-                    parts::squared_residual(points, &model, *i as usize) <= (INLIER * sigma).powi(2)
-                };
+                let fits =
+                    |i: &u32| squared_residual(points, &model, *i as usize) <= (INLIER * sigma).powi(2);
                 self.kept.clear();
                 self.kept.extend(self.near.iter().filter(|i| fits(i)));
-                if let Some(model) = parts::fit(points, &self.kept, Some(1.0)) {
+                if let Some(model) = least_squares::fit(points, &self.kept, Some(1.0)) {
                     self.best = inliers(points, &model, INLIER * sigma);
                     limit = trials(CONFIDENCE, self.best.len() as f64 / n as f64);
                 }
@@ -250,7 +253,7 @@ impl Daniel {
         watch.work(100 + self.stored.pairs.len())?;
         for start in (0..self.stored.pairs.len()).step_by(64) {
             let bound = SAME_TRANSLATION * sigma;
-            let mut near = parts::near_bits(&self.stored.translations, start, translation, bound);
+            let mut near = near_bits(&self.stored.translations, start, translation, bound);
             while near != 0 {
                 let k = start + near.trailing_zeros() as usize;
                 near &= near - 1;
@@ -258,7 +261,7 @@ impl Daniel {
                     watch.work(2 * self.near.len())?;
                     let middle = midpoint(&self.stored.model(k), model);
                     let delta_sq = (INLIER * sigma).powi(2);
-                    let count = parts::count_inliers(&self.near_points, &Affine::from(&middle), delta_sq);
+                    let count = count_inliers(&self.near_points, &Affine::from(&middle), delta_sq);
                     if count > most {
                         (most, best) = (count, Some((count, middle)));
                     }
@@ -297,8 +300,8 @@ fn midpoint(one: &Similarity, other: &Similarity) -> Similarity {
 /// Least squares over the inliers, and again over the inliers of that.
 fn refined(matches: &Matches<'_>, best: &[u32]) -> Option<Similarity> {
     let Matches { points, sigma } = *matches;
-    let model = parts::fit(points, best, Some(1.0))?;
-    parts::fit(points, &inliers(points, &model, INLIER * sigma), Some(1.0)).or(Some(model))
+    let model = least_squares::fit(points, best, Some(1.0))?;
+    least_squares::fit(points, &inliers(points, &model, INLIER * sigma), Some(1.0)).or(Some(model))
 }
 
 #[cfg(test)]
@@ -338,7 +341,7 @@ mod tests {
                 a: std::array::from_fn(|axis| vec![one[axis], other[axis]]),
                 b: std::array::from_fn(|axis| vec![one[axis + 3], other[axis + 3]]),
             };
-            let difference = parts::length_difference(&points, 0, 1);
+            let difference = length_difference(&points, 0, 1);
             for tau in [difference, difference * factor, 0.05] {
                 prop_assert_eq!(are_alike(&one, &other, tau), difference <= tau);
             }

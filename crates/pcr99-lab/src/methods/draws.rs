@@ -1,11 +1,8 @@
 //! What methods that sample at random share: draws that are counted and end, tests of ratios without roots, and the fit of
 //! RANSIC and ICOS.
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{self, Soa},
-    stop::StopCheck,
-};
+use pcr99::{Similarity, StopReason, stop::StopCheck};
+use pcr99_base::{Soa, least_squares};
 
 use super::{
     EitherScale,
@@ -169,7 +166,7 @@ pub(super) fn fit_by_norms(points: &Soa, some: &[u32], scale: EitherScale) -> Op
             norm_ratio_scale(points, &some, p, q)?
         }
     };
-    parts::fit(points, some, Some(s))
+    least_squares::fit(points, some, Some(s))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! Triples of matches that keep their lengths are drawn at random, and only their matches are used. The transform then minimises a
 //! scaled Geman–McClure cost by Gauss–Newton steps, while the cost narrows. For a known scale only; good to about 90 % outliers.
 
-use pcr99::{Similarity, StopReason, parts::Soa, random::Random, stop::StopCheck};
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::Soa;
 
 use super::{
     Baseline, Found, KnownScale, Matches,

@@ -5,11 +5,11 @@
 //! truncated cost step by step. It starts from the fit of all matches, draws nothing at random, and solves up to about 80 %
 //! outliers.
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{self, Affine, Soa},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::{consensus::Affine, residuals::squared_residuals},
+    least_squares,
 };
 
 use super::{Baseline, EitherScale, Found, Matches};
@@ -94,7 +94,7 @@ impl Annealing {
                 break StopReason::Exhausted;
             };
             self.rounds += 1;
-            parts::squared_residuals(points, &Affine::from(&model), &mut self.squared_residuals);
+            squared_residuals(points, &Affine::from(&model), &mut self.squared_residuals);
             let mu = match control {
                 Some(mu) => mu,
                 None => match initial_control(&self.squared_residuals, bound_sq) {
@@ -130,7 +130,7 @@ impl Annealing {
                 self.some_weights.push(weight);
             }
         }
-        parts::fit_weighted(points, &self.some, known_scale, |k| self.some_weights[k])
+        least_squares::fit_weighted(points, &self.some, known_scale, |k| self.some_weights[k])
     }
 }
 

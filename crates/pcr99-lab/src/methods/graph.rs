@@ -2,9 +2,13 @@
 //!
 //! The table takes `n²/8` bytes: 125 kB for 1000 matches, 12.5 MB for 10 000, 1 GiB for 92 672. Larger ones are refused.
 
-use pcr99::{
-    StopReason,
-    parts::{self, Soa},
+use pcr99::StopReason;
+use pcr99_base::{
+    Soa,
+    kernel::{
+        edges::mirror_block,
+        lengths::{alike_row, length_difference},
+    },
 };
 
 use super::watch::Watch;
@@ -60,12 +64,12 @@ impl LengthGraph {
         for i in 0..n {
             watch.work(2 * (n - i))?;
             self.bits.resize((i + 1) * self.words, 0);
-            parts::alike_row(points, i, self.tau, i / 64, &mut self.bits[i * self.words..]);
+            alike_row(points, i, self.tau, i / 64, &mut self.bits[i * self.words..]);
             self.place[i] = i as u32;
         }
         for block in 0..self.words {
             watch.work(100 * (self.words - block))?;
-            parts::mirror_block(&mut self.bits, self.words, block);
+            mirror_block(&mut self.bits, self.words, block);
         }
         Ok(())
     }
@@ -76,7 +80,7 @@ impl LengthGraph {
             let start = self.bits.len();
             self.place[i] = (start / self.words) as u32;
             self.bits.resize(start + self.words, 0);
-            parts::alike_row(points, i, self.tau, 0, &mut self.bits[start..]);
+            alike_row(points, i, self.tau, 0, &mut self.bits[start..]);
         }
     }
 
@@ -88,7 +92,7 @@ impl LengthGraph {
     /// Whether two matches are alike, from the table if it is there.
     pub(crate) fn alike(&self, points: &Soa, i: usize, j: usize) -> bool {
         if self.place[i] == NOWHERE {
-            i != j && parts::length_difference(points, i, j) <= self.tau
+            i != j && length_difference(points, i, j) <= self.tau
         } else {
             self.row(i)[j / 64] >> (j % 64) & 1 == 1
         }
@@ -136,8 +140,7 @@ mod tests {
                 lazy.need(&points, i);
                 assert_eq!(whole.row(i), lazy.row(i));
                 list_bits(lazy.row(i).iter().copied(), &mut list);
-                let plain =
-                    |j: &u32| *j as usize != i && parts::length_difference(&points, i, *j as usize) <= 0.1;
+                let plain = |j: &u32| *j as usize != i && length_difference(&points, i, *j as usize) <= 0.1;
                 assert_eq!(list, (0..n as u32).filter(plain).collect::<Vec<_>>());
                 assert!((0..n).all(|j| before[j] == lazy.alike(&points, i, j)));
             }

@@ -248,7 +248,8 @@ impl Search<'_> {
 mod tests {
     use super::super::{Method, tests::largest_error};
     use super::*;
-    use pcr99::{parts::Soa, stop};
+    use pcr99::stop;
+    use pcr99_base::Soa;
 
     #[test]
     fn solves_what_it_can() {

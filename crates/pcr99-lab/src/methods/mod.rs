@@ -67,11 +67,9 @@ mod teaser;
 pub use solvers::{Method, Solvers};
 
 use pcr99::{
-    Correspondences, Positive, Scale, Similarity, StopReason,
-    parts::{self, Soa},
-    random::Random,
-    stop::StopCheck,
+    Correspondences, Normalized, Positive, Scale, Similarity, StopReason, random::Random, stop::StopCheck,
 };
+use pcr99_base::Soa;
 
 use crate::Error;
 
@@ -145,7 +143,8 @@ pub struct Found {
 
 /// Matches with a known scale divided out, and the way back.
 #[derive(Debug, Clone)]
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'a> {
+    normalized: Normalized<'a>,
     points: Soa,
     sigma: f64,
     /// What the targets were divided by.
@@ -155,26 +154,27 @@ pub(crate) struct Prepared {
 /// The threshold of a problem is this many standard deviations of its noise.
 const THRESHOLD_IN_SIGMA: f64 = 5.0;
 
-impl Prepared {
-    pub(crate) fn new(pairs: &Correspondences, scale: Scale, threshold: Positive) -> Self {
-        let inward = parts::inward(pairs, scale, threshold);
-        let mut points = inward.points.clone();
-        let divided_by = inward.known_scale.unwrap_or(1.0);
+impl<'a> Prepared<'a> {
+    pub(crate) fn new(pairs: &'a Correspondences, scale: Scale, threshold: Positive) -> Self {
+        let normalized = pairs.normalized(scale, threshold);
+        let mut points = normalized.points.clone();
+        let divided_by = normalized.known_scale.unwrap_or(1.0);
         if divided_by != 1.0 {
             points.b.iter_mut().flatten().for_each(|x| *x /= divided_by);
         }
-        Self { points, sigma: inward.threshold / THRESHOLD_IN_SIGMA / divided_by, divided_by }
+        let sigma = normalized.threshold / THRESHOLD_IN_SIGMA / divided_by;
+        Self { normalized, points, sigma, divided_by }
     }
 
     pub(crate) fn matches(&self) -> Matches<'_> {
         Matches { points: &self.points, sigma: self.sigma }
     }
 
-    /// The transform in the units of `pairs`.
-    pub(crate) fn outward(&self, pairs: &Correspondences, model: &Similarity) -> Similarity {
+    /// The transform in the units of the caller.
+    pub(crate) fn outward(&self, model: &Similarity) -> Similarity {
         let translation = model.translation().map(|t| t * self.divided_by);
         let whole = Similarity::new(model.scale() * self.divided_by, model.rotation(), translation);
-        parts::outward(pairs, &whole)
+        self.normalized.outward(&whole)
     }
 }
 

@@ -3,11 +3,11 @@
 //! Three matches at random give a transform; the one that most matches follow wins. It stops when a better one would have been
 //! drawn with 99 % probability.
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{self, Affine, Coarse, Soa},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::consensus::{Affine, Coarse, count_inliers},
+    least_squares,
 };
 
 use super::{
@@ -65,7 +65,7 @@ impl Baseline for Ransac {
             if !self.coarse.may_exceed(&affine, delta, most) {
                 continue;
             }
-            let count = parts::count_inliers(points, &affine, delta * delta);
+            let count = count_inliers(points, &affine, delta * delta);
             if count > most {
                 (best, most) = (Some(model), count);
                 let share = count as f64 / n as f64;
@@ -106,7 +106,7 @@ fn scaled_triangle_model(points: &Soa, triple: [usize; 3], s: f64) -> Option<Sim
 fn refined(points: &Soa, mut model: Similarity, scale: EitherScale, delta: f64) -> Similarity {
     for _ in 0..2 {
         let inliers = super::blocks::inliers(points, &model, delta);
-        if let Some(fitted) = parts::fit(points, &inliers, scale.known()) {
+        if let Some(fitted) = least_squares::fit(points, &inliers, scale.known()) {
             model = fitted;
         }
     }

@@ -7,11 +7,10 @@
 //! There is no end but the caller's clock and the limit of `Draws`. After the third failed verification the last one is returned
 //! whatever it is, as published.
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{Affine, Soa, squared_residual},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::consensus::{Affine, squared_residual},
 };
 
 use super::{

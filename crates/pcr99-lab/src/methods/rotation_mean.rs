@@ -3,7 +3,8 @@
 //! The point of least sum of distances in the space of 3×3 matrices (Weiszfeld's iteration, started from the median of each element,
 //! without those far off), and the rotation nearest to it.
 
-use pcr99::{parts, random::Random};
+use pcr99::random::Random;
+use pcr99_base::least_squares;
 
 use super::blocks::Rotation;
 
@@ -67,7 +68,9 @@ impl RotationMean {
             }
         }
         // The nearest rotation maximises tr(RᵀX) = tr(R·Xᵀ).
-        parts::best_rotation(&std::array::from_fn(|row| std::array::from_fn(|column| mean[3 * column + row])))
+        least_squares::best_rotation(&std::array::from_fn(|row| {
+            std::array::from_fn(|column| mean[3 * column + row])
+        }))
     }
 
     fn measure(&mut self, rotations: &[Rotation], mean: &Flat) {

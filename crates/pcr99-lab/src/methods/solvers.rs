@@ -252,7 +252,7 @@ impl Ask<'_> {
         let found = baseline.find(&prepared.matches(), told, &mut Random::new(self.seed), self.stop);
         let Found { model, samples, hypotheses, stopped_because } = found;
         let mut judged = match model {
-            Some(model) => assess(self.pairs, &prepared.outward(self.pairs, &model), self.threshold),
+            Some(model) => assess(self.pairs, &prepared.outward(&model), self.threshold),
             None => {
                 let (n, threshold) = (self.pairs.len(), self.threshold.get());
                 Registration::no_solution(n, threshold, stopped_because, Counters::default())

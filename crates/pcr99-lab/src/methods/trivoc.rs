@@ -9,11 +9,14 @@
 
 use std::cmp::Reverse;
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{self, Affine, Soa},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::{
+        consensus::{Affine, count_inliers, squared_residual},
+        lengths::common_counts,
+    },
+    least_squares,
 };
 
 use super::{
@@ -93,7 +96,7 @@ impl Level {
         // In parts, so that there is time for a look at the clock.
         for part in self.members.chunks(1 + 100_000 / self.set.len()) {
             watch.work(part.len() * (self.set.len() + 1))?;
-            parts::common_counts(rows, &self.set, part, &mut self.votes);
+            common_counts(rows, &self.set, part, &mut self.votes);
             self.order.extend(self.votes.iter().copied().zip(part.iter().copied()));
         }
         let wanted = self.order.len() / one_in;
@@ -209,10 +212,10 @@ impl TriVoc {
             if let Some(model) = triangle_model(points, [u, v, w].map(|i| i as usize)) {
                 self.hypotheses += 1;
                 let affine = Affine::from(&model);
-                let count = parts::count_inliers(&self.group, &affine, delta_sq);
+                let count = count_inliers(&self.group, &affine, delta_sq);
                 if count > self.largest.size {
                     self.largest = Largest::new(count, sizes);
-                    let fits = |&&i: &&u32| parts::squared_residual(points, &affine, i as usize) <= delta_sq;
+                    let fits = |&&i: &&u32| squared_residual(points, &affine, i as usize) <= delta_sq;
                     self.consensus.clear();
                     self.consensus.extend(self.group_indices.iter().filter(fits));
                 }
@@ -227,10 +230,10 @@ impl TriVoc {
     /// Least squares over the consensus, and again over the inliers of that.
     fn refined(&mut self, matches: &Matches<'_>) -> Option<Similarity> {
         let Matches { points, sigma } = *matches;
-        let model = parts::fit(points, &self.consensus, Some(1.0))?;
+        let model = least_squares::fit(points, &self.consensus, Some(1.0))?;
         let inliers = inliers(points, &model, INLIER * sigma);
         self.inliers = inliers.len();
-        parts::fit(points, &inliers, Some(1.0)).or(Some(model))
+        least_squares::fit(points, &inliers, Some(1.0)).or(Some(model))
     }
 }
 
@@ -258,7 +261,7 @@ mod tests {
         method.reserve("trivoc", pairs.len()).unwrap();
         let found = method.find(&prepared.matches(), KnownScale, &mut Random::new(0), &stop::never);
         let TriVoc { firsts, hypotheses, inliers, .. } = method;
-        (Counted { firsts, hypotheses, inliers }, found.model.map(|model| prepared.outward(pairs, &model)))
+        (Counted { firsts, hypotheses, inliers }, found.model.map(|model| prepared.outward(&model)))
     }
 
     /// The method once more, as plain as it can be: lists instead of bits, everything sorted, all residuals one by one.
@@ -297,7 +300,7 @@ mod tests {
                     counted.hypotheses += 1;
                     let model = triangle_model(points, [u, v, w]).unwrap();
                     let fits = |i: &usize| {
-                        parts::squared_residual(points, &Affine::from(&model), *i) <= (INLIER * sigma).powi(2)
+                        squared_residual(points, &Affine::from(&model), *i) <= (INLIER * sigma).powi(2)
                     };
                     let consensus: Vec<usize> = n2.iter().copied().chain([u, v]).filter(fits).collect();
                     if consensus.len() > best.len() {
@@ -319,10 +322,10 @@ mod tests {
             }
         }
         let best: Vec<u32> = best.into_iter().map(|i| i as u32).collect();
-        let model = parts::fit(points, &best, Some(1.0)).map(|model| {
+        let model = least_squares::fit(points, &best, Some(1.0)).map(|model| {
             let inliers = inliers(points, &model, INLIER * sigma);
             counted.inliers = inliers.len();
-            parts::fit(points, &inliers, Some(1.0)).unwrap()
+            least_squares::fit(points, &inliers, Some(1.0)).unwrap()
         });
         (counted, model)
     }
@@ -333,7 +336,7 @@ mod tests {
             let (pairs, _) = knot_problem(n, ratio, seed);
             let prepared = Prepared::new(&pairs, Scale::one(), Positive::new("threshold", 0.05).unwrap());
             let (counted, model) = plainly(&prepared.matches());
-            let model = model.map(|model| prepared.outward(&pairs, &model));
+            let model = model.map(|model| prepared.outward(&model));
             assert!(counted.hypotheses > 0);
             let (found_counted, found) = solve(&pairs);
             assert_eq!(found_counted, counted, "{n} {ratio}");

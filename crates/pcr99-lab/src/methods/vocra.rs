@@ -10,11 +10,14 @@
 
 use std::cmp::Reverse;
 
-use pcr99::{
-    Similarity, StopReason,
-    parts::{self, Affine, Soa},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::{
+        consensus::{Affine, squared_residual},
+        lengths::{common_bits, vote},
+    },
+    least_squares,
 };
 
 use super::{
@@ -157,7 +160,7 @@ impl Vocra {
                 self.graph.need(&self.points, j);
                 let (one, other) = (&self.graph.row(i)[j / 64..], &self.graph.row(j)[j / 64..]);
                 // No more rotations can agree than there are thirds.
-                if (parts::common_bits(one, other) as usize) < least.max(most) {
+                if (common_bits(one, other) as usize) < least.max(most) {
                     continue;
                 }
                 list_bits(one.iter().zip(other).map(|(x, y)| x & y), &mut self.pair.candidates);
@@ -195,7 +198,7 @@ impl Vocra {
         let mut enough = false;
         for i in 0..n {
             watch.work(2 * (n - i))?;
-            parts::vote(&self.points, i, VOTE_SQ * sigma * sigma, &mut self.votes);
+            vote(&self.points, i, VOTE_SQ * sigma * sigma, &mut self.votes);
             if i < FIRST_ROWS && self.votes[i] >= TOP * n as f64 {
                 enough = true;
                 break;
@@ -260,11 +263,13 @@ impl Vocra {
         weights.resize(some.len(), 1.0);
         let (mut best, mut width, mut before) = (None, FIRST_WIDTH, f64::INFINITY);
         for _ in 0..ROUNDS {
-            let Some(model) = parts::fit_weighted(points, some, Some(1.0), |k| weights[k]) else { break };
+            let Some(model) = least_squares::fit_weighted(points, some, Some(1.0), |k| weights[k]) else {
+                break;
+            };
             let (affine, bound) = (Affine::from(&model), width * (INLIER * sigma).powi(2));
             let mut sum = 0.0;
             for (weight, &i) in weights.iter_mut().zip(some) {
-                let residual_sq = parts::squared_residual(points, &affine, i as usize);
+                let residual_sq = squared_residual(points, &affine, i as usize);
                 sum += residual_sq;
                 *weight = tukey(residual_sq, bound);
             }
@@ -276,7 +281,7 @@ impl Vocra {
             before = sum;
         }
         let found = inliers(points, &best?, INLIER * sigma);
-        if found.is_empty() { None } else { parts::fit(points, &found, Some(1.0)).or(best) }
+        if found.is_empty() { None } else { least_squares::fit(points, &found, Some(1.0)).or(best) }
     }
 }
 

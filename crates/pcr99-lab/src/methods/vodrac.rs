@@ -9,11 +9,14 @@
 
 use std::cmp::Reverse;
 
-use pcr99::{
-    StopReason,
-    parts::{self, Affine, Coarse, Soa},
-    random::Random,
-    stop::StopCheck,
+use pcr99::{StopReason, random::Random, stop::StopCheck};
+use pcr99_base::{
+    Soa,
+    kernel::{
+        consensus::{Affine, Coarse, count_inliers, squared_residual},
+        lengths::{self, common_bits},
+    },
+    least_squares,
 };
 
 use super::{
@@ -72,7 +75,7 @@ impl Baseline for Vodrac {
         (self.samples, self.hypotheses) = (0, 0);
         let (Ok(stopped_because) | Err(stopped_because)) =
             self.search(matches, random, &mut Watch::new(stop));
-        let model = parts::fit(matches.points, &self.best, Some(1.0));
+        let model = least_squares::fit(matches.points, &self.best, Some(1.0));
         Found { model, samples: self.samples, hypotheses: self.hypotheses, stopped_because }
     }
 }
@@ -102,7 +105,7 @@ impl Vodrac {
             self.graph.need(points, u);
             self.graph.need(points, v);
             let (one, other) = (self.graph.row(u), self.graph.row(v));
-            let c = parts::common_bits(one, other) as usize;
+            let c = common_bits(one, other) as usize;
             if ((c + 2) as f64) < (LEAST_SHARE * n as f64).max(self.best.len() as f64) {
                 continue;
             }
@@ -111,7 +114,7 @@ impl Vodrac {
             vote(&self.common_points, EDGE * sigma, &mut self.votes, watch)?;
             self.consensus(matches, [u, v], watch)?;
             if self.kept.len() >= LEAST_KEPT
-                && let Some(model) = parts::fit(points, &self.kept, Some(1.0))
+                && let Some(model) = least_squares::fit(points, &self.kept, Some(1.0))
                 && self.coarse.may_exceed(&Affine::from(&model), delta, self.best.len())
             {
                 let found = inliers(points, &model, delta);
@@ -150,12 +153,12 @@ impl Vodrac {
             let Some(model) = triangle_model(points, [u, v, w]) else { continue };
             self.hypotheses += 1;
             let model = Affine::from(&model);
-            let count = parts::count_inliers(&self.common_points, &model, delta_sq);
+            let count = count_inliers(&self.common_points, &model, delta_sq);
             if count >= needed {
                 // As published: the next has to be better by two, for the pair is counted here and not there.
                 needed = count + 2;
                 self.kept.clear();
-                let fits = |i: &&u32| parts::squared_residual(points, &model, **i as usize) <= delta_sq;
+                let fits = |i: &&u32| squared_residual(points, &model, **i as usize) <= delta_sq;
                 self.kept.extend(self.common.iter().filter(fits).chain(&[u as u32, v as u32]));
             }
         }
@@ -170,7 +173,7 @@ fn vote(points: &Soa, bound: f64, votes: &mut Vec<f64>, watch: &mut Watch<'_>) -
     votes.resize(n, 0.0);
     for i in 0..n {
         watch.work(2 * (n - i))?;
-        parts::vote(points, i, bound * bound, votes);
+        lengths::vote(points, i, bound * bound, votes);
     }
     Ok(())
 }

@@ -11,12 +11,8 @@ use std::{
 };
 
 use cpu_time::{ProcessTime, ThreadTime};
-use pcr99::{
-    Correspondences, Registration, StopReason, assess,
-    parts::{fit, inward, outward},
-    random::Random,
-    stop::StopRequest,
-};
+use pcr99::{Correspondences, Registration, StopReason, assess, random::Random, stop::StopRequest};
+use pcr99_base::least_squares::fit;
 
 use super::{Case, Contender, Error, Key, Outcome, Plan, Record, ScaleMode};
 use crate::{Errors, Method, Problem, Solvers};
@@ -270,7 +266,7 @@ impl<'a> Worker<'a> {
     ) -> Result<Registration, crate::Error> {
         let (scale, threshold) = (Plan::scale(&task.case), self.plan.threshold());
         let Contender::Method(method) = contender else {
-            let inward = inward(&task.pairs, scale, threshold);
+            let normalized = task.pairs.normalized(scale, threshold);
             let right: Vec<u32> = (0_u32..)
                 .zip(&task.problem.is_inlier)
                 .filter_map(|(i, is_inlier)| is_inlier.then_some(i))
@@ -279,10 +275,9 @@ impl<'a> Worker<'a> {
                 let n = task.pairs.len();
                 Registration::no_solution(n, threshold.get(), StopReason::Exhausted, Default::default())
             };
-            let fitted = fit(inward.points, &right, inward.known_scale);
-            return Ok(fitted.map_or_else(nothing, |model| {
-                assess(&task.pairs, &outward(&task.pairs, &model), threshold)
-            }));
+            let fitted = fit(normalized.points, &right, normalized.known_scale);
+            return Ok(fitted
+                .map_or_else(nothing, |model| assess(&task.pairs, &normalized.outward(&model), threshold)));
         };
         // Unrelated to the streams that the problem was made from.
         let seed = Random::new(!task.problem.seed).bits();

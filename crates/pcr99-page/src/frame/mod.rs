@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pcr99_cloud::OutputFile;
+use pcr99_base::output_file::OutputFile;
 use plotly::Plot;
 
 use crate::Error;

@@ -1,9 +1,9 @@
 //! How wrong matches would be spread.
 
-use crate::{
+use pcr99_base::{
+    Soa,
     eigen::symmetric_eigen,
     kernel::{
-        Soa,
         consensus::{Affine, squared_residual},
         near::count_near,
         sums::{Spread, spread},
@@ -113,7 +113,7 @@ fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
 }
 
 /// How many radii the crowd is measured at, each half of the one before.
-const RINGS: usize = crate::kernel::near::RINGS;
+const RINGS: usize = pcr99_base::kernel::near::RINGS;
 
 /// By how much more likely than under the even spread a wrong match is within some radius of where a transform takes its source.
 ///
@@ -162,10 +162,10 @@ fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
         half_axes = kept.half_axes(finest);
     }
     for _ in 0..MOST_TRIMS {
-        let (_, axes) = symmetric_eigen(kept.covariance());
+        let (_, axes) = symmetric_eigen(&kept.covariance());
         let mean = kept.mean();
         let near = |b: [f64; 3]| {
-            let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[k][axis]).sum::<f64>();
+            let along = |axis: usize| (0..3).map(|k| (b[k] - mean[k]) * axes[axis][k]).sum::<f64>();
             (0..3).map(|axis| (along(axis) / half_axes[axis]).powi(2)).sum::<f64>() <= 2.0
         };
         let fewer = Moments::of(columns, near);
@@ -269,7 +269,7 @@ impl Moments {
 
     /// In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
     fn half_axes(&self, finest: f64) -> [f64; 3] {
-        let (variances, _) = symmetric_eigen(self.covariance());
+        let (variances, _) = symmetric_eigen(&self.covariance());
         variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest))
     }
 }

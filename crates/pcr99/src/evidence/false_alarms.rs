@@ -1,7 +1,7 @@
 //! The number of false alarms.
 
 use super::background::{Background, Crowd};
-use crate::kernel::{Soa, log_ratio::half_log_ratios};
+use pcr99_base::{Soa, kernel::log_ratio::half_log_ratios};
 
 /// Computes it; keeps its buffers.
 #[derive(Debug, Default)]

@@ -29,15 +29,16 @@ use self::{
     false_alarms::{FalseAlarms, independent},
     steadiness::rotation_deviation,
 };
-use crate::{
-    Correspondences, Doubt, Similarity,
+use pcr99_base::{
+    Soa,
     kernel::{
-        Soa,
         consensus::{Affine, squared_residual},
         near::{MOST_SCATTERED, Scattered, count_scattered},
         sums::sum,
     },
 };
+
+use crate::{Correspondences, Doubt, Similarity};
 
 /// What a consensus is worth.
 #[derive(Debug, Clone, Copy, PartialEq)]

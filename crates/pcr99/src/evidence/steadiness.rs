@@ -4,7 +4,7 @@
 //! the inertia of the inliers. Its least eigenvalue belongs to the axis that they hold least: a rod its own.
 
 use super::Consensus;
-use crate::eigen::symmetric_eigen;
+use pcr99_base::eigen::symmetric_eigen;
 
 /// Of more inliers than this, some are left out, evenly.
 const MOST_LOOKED_AT: usize = 128;
@@ -30,8 +30,7 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
         }
     }
     // The eigenvalues of J are sums of two of those of the spread: the least leaves out the largest.
-    let (mut spreads, _) = symmetric_eigen(spread);
-    spreads.sort_unstable_by(f64::total_cmp);
+    let (spreads, _) = symmetric_eigen(&spread);
     let inertia = (spreads[0].max(0.0) + spreads[1].max(0.0)) * (inliers.len() as f64 / count);
     let freedom = (3.0 * inliers.len() as f64 - parameters).max(1.0);
     let variance = sum / freedom;
@@ -42,21 +41,17 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Similarity,
-        evidence::fitted_parameters,
-        kernel::{
-            Soa,
-            consensus::{Affine, squared_residual},
-        },
+    use crate::{Similarity, evidence::fitted_parameters, random::Random};
+    use pcr99_base::{
+        Soa,
+        kernel::consensus::{Affine, squared_residual},
         least_squares,
-        random::Random,
     };
 
     /// With a known scale one parameter fewer is fitted, so that the same residuals say less noise.
     #[test]
     fn a_known_scale_leaves_one_more_degree_of_freedom() {
-        let points = crate::kernel::test_points::random(4, 3);
+        let points = pcr99_base::test_points::random(4, 3);
         let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
         let deviation = |known_scale| {
             rotation_deviation(&Consensus {

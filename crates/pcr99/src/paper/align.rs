@@ -4,11 +4,12 @@
 //! (decision 9): `x` along `i → j`, `y` along the normal, `z = x × y`; `R` takes one frame to the other. Least squares on
 //! three points gives other inlier counts than the authors' program.
 
-use crate::{
-    Similarity,
-    kernel::Soa,
-    similarity::{cross, dot, minus, rotate},
+use pcr99_base::{
+    Soa,
+    vector::{cross, dot, minus, rotate},
 };
+
+use crate::Similarity;
 
 /// A triangle whose normal is shorter than this times the product of two edges is a line (decision 10).
 const COLLINEAR: f64 = 1e-12;
@@ -73,7 +74,8 @@ fn mean([p, q, r]: [[f64; 3]; 3]) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::test_points, random::Random};
+    use crate::random::Random;
+    use pcr99_base::test_points;
 
     fn soa(a: [[f64; 3]; 3], b: [[f64; 3]; 3]) -> Soa {
         let columns = |p: [[f64; 3]; 3]| std::array::from_fn(|axis| p.iter().map(|p| p[axis]).collect());

@@ -1,10 +1,9 @@
 //! The matches that fit a hypothesis (Algorithm 1, line 19): `‖s·R·a + t − b‖ ≤ δ_in`.
 
 use super::Problem;
-use crate::{
-    Similarity,
-    kernel::consensus::{Affine, squared_residual},
-};
+use pcr99_base::kernel::consensus::{Affine, squared_residual};
+
+use crate::Similarity;
 
 /// A hypothesis and how many matches fit it.
 #[derive(Debug, Clone, Copy)]

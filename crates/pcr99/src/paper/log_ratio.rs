@@ -7,9 +7,9 @@
 
 use std::collections::TryReserveError;
 
-use crate::kernel::{
+use pcr99_base::{
     Soa,
-    log_ratio::{antidiagonal_log_ratios, log_ratios},
+    kernel::log_ratio::{antidiagonal_log_ratios, log_ratios},
 };
 
 /// `L(i, j)` for ranks `i < j` (counted from 0 here), as far as it has been needed.
@@ -98,7 +98,7 @@ fn first_on_antidiagonal(n: usize, sum: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{log_ratio::half_log_ratio, squared_distances, test_points};
+    use pcr99_base::{kernel::log_ratio::half_log_ratio, squared_distances, test_points};
 
     #[test]
     fn every_entry_is_in_both_its_places() {

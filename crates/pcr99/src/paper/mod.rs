@@ -47,10 +47,11 @@ use self::{
     prescreen::{Prescreen, Random, mib},
     search::Search,
 };
+use pcr99_base::{Soa, clock::Clock};
+
 use crate::{
     Candidate, Correspondences, Counters, Doubt, Error, Registration, Scale, Seconds, Status, StopReason,
     evidence::Judge,
-    registration::Clock,
     stop::{self, StopCheck},
 };
 
@@ -144,7 +145,7 @@ impl Solver {
 /// A problem in our own units, with all that the stages need of the parameters.
 #[derive(Debug)]
 struct Problem<'a> {
-    points: &'a crate::kernel::Soa,
+    points: &'a Soa,
     /// `s` when it is known.
     known_scale: Option<f64>,
     /// `δ_in`.

@@ -7,16 +7,17 @@
 use std::collections::TryReserveError;
 
 use super::{Problem, log_ratio::LogRatios, ranking::Ranking, triplets::Run};
-use crate::{
-    Error, Scale,
+use pcr99_base::{
+    Soa,
     kernel::{
-        Soa,
         consistent_bits::{Band, KnownScale, consistent_bits},
         log_ratio::half_log_ratio,
         similar_triangles::{Edges, similar_triangles},
-        squared_distances,
     },
+    squared_distances,
 };
+
+use crate::{Error, Scale};
 
 /// How many bytes the tables may come to take.
 pub(super) fn memory_needed(n: usize, scale: Scale) -> u128 {
@@ -244,7 +245,8 @@ impl<'a> Random<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::test_points, paper::triplets::runs};
+    use crate::paper::triplets::runs;
+    use pcr99_base::test_points;
     use proptest::prelude::*;
 
     fn ratio(points: &Soa, i: usize, j: usize) -> f64 {

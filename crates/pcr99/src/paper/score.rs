@@ -5,15 +5,16 @@
 //! (decision 6). `S(i)` is computed as savings on the worst score, `S(i) + ε·(n − 1)`, which ranks alike.
 
 use super::{Problem, ranking::Ranking};
-use crate::{
+use pcr99_base::{
     kernel::{
         consistent_bits::{KnownScale, consistent_bits},
         log_ratio::{half_log_ratios, log_ratios},
         savings::{Grid, best_savings, saving},
-        squared_distances,
     },
-    stop::{StopCheck, StopRequest},
+    squared_distances,
 };
+
+use crate::stop::{StopCheck, StopRequest};
 
 /// Buffers that are kept.
 #[derive(Debug, Default)]
@@ -102,10 +103,8 @@ fn best_savings_of_row(problem: &Problem<'_>, i: usize, work: &mut Workspace) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kernel::{Soa, log_ratio::half_log_ratio, test_points},
-        stop,
-    };
+    use crate::stop;
+    use pcr99_base::{Soa, kernel::log_ratio::half_log_ratio, test_points};
 
     fn problem(points: &Soa, known_scale: Option<f64>) -> Problem<'_> {
         Problem { points, known_scale, delta: 0.05, epsilon: 0.1, grid_step: 0.1, required: 9 }

@@ -8,15 +8,12 @@ use super::{
     prescreen::{Prescreen, Random},
     triplets::runs,
 };
-use crate::{
-    Counters, StopReason,
-    kernel::{
-        Soa,
-        consensus::{Affine, Coarse, count_inliers},
-    },
-    random,
-    stop::StopCheck,
+use pcr99_base::{
+    Soa,
+    kernel::consensus::{Affine, Coarse, count_inliers},
 };
+
+use crate::{Counters, StopReason, random, stop::StopCheck};
 
 /// Buffers that are kept.
 #[derive(Debug, Default)]
@@ -153,7 +150,8 @@ fn draws_that_visit_all(n: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::test_points, random::Random as Draws, stop};
+    use crate::{random::Random as Draws, stop};
+    use pcr99_base::test_points;
 
     /// Decision 16: so many draws visit every sample, and a good deal fewer do not.
     #[test]

@@ -1,16 +1,19 @@
 //! Candidates: transforms refined until stable, with what they are worth; the best few distinct ones.
 
-use crate::{
-    Evidence, Similarity,
-    evidence::{Background, Consensus, Judge, Weighed, fitted_parameters},
+use pcr99_base::{
+    Soa,
     kernel::{
-        Soa,
         consensus::Affine,
         edges::common,
         residuals::{mask_within, squared_residuals},
         sums::{fit_sums_within, sum},
     },
     least_squares,
+};
+
+use crate::{
+    Evidence, Similarity,
+    evidence::{Background, Consensus, Judge, Weighed, fitted_parameters},
 };
 
 /// A transform that explains its inliers, and what that is worth among the points it was judged on.

@@ -9,10 +9,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{subset::Subset, threads::WORTH_IT};
-use crate::kernel::{
-    edges::{consistent_rows, count_bits, edges_of, mirror, pair_supports},
-    log_ratio::half_log_ratios,
-    slices::{NOWHERE, Rows, Slicing, Spans, mirror_bytes, slice_rows, slice_spans},
+use pcr99_base::{
+    kernel::{
+        edges::{consistent_rows, count_bits, edges_of, mirror, pair_supports},
+        log_ratio::half_log_ratios,
+        slices::{NOWHERE, Rows, Slicing, Spans, mirror_bytes, slice_rows, slice_spans},
+    },
     squared_distances,
 };
 

@@ -7,7 +7,9 @@ use super::{
     params::Params,
     progress::{Progress, reliable},
 };
-use crate::{StopReason, kernel::consensus::Affine, stop::StopCheck};
+use pcr99_base::kernel::consensus::Affine;
+
+use crate::{StopReason, stop::StopCheck};
 
 /// The contrast from which on a pair is tried at first, in standard deviations.
 const FIRST_CONTRAST: f32 = 1.5;

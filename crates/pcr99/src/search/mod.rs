@@ -45,15 +45,18 @@ use self::{
     subset::{Order, Subset},
     threads::Threads,
 };
-use crate::{
-    Correspondences, Error, Evidence, Registration, Rival, Scale, Seconds, Status, StopReason,
-    evidence::{Background, Consensus, Judge},
+use pcr99_base::{
+    Soa,
+    clock::Clock,
     kernel::{
-        Soa,
         consensus::{Affine, squared_residual},
         sums::sum,
     },
-    registration::Clock,
+};
+
+use crate::{
+    Correspondences, Error, Evidence, Registration, Rival, Scale, Seconds, Status, StopReason,
+    evidence::{Background, Consensus, Judge},
     stop::{self, StopCheck},
 };
 

@@ -8,10 +8,12 @@
 //! few rounds settle weights, noise and fit.
 
 use super::candidate::{Candidate, Model};
-use crate::{
-    Similarity,
-    kernel::{Soa, consensus::Affine, consensus::squared_residual},
+use pcr99_base::{
+    Soa,
+    kernel::consensus::{Affine, squared_residual},
 };
+
+use crate::Similarity;
 
 /// Fewer wrong matches than this share of the inliers do no harm.
 const HARMLESS: f64 = 0.002;

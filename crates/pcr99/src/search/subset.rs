@@ -1,9 +1,11 @@
 //! A random subset of the matches: what one level of the search looks at.
 
-use crate::{
-    kernel::{Soa, consensus::Coarse, edges::Columns},
-    random::Random,
+use pcr99_base::{
+    Soa,
+    kernel::{consensus::Coarse, edges::Columns},
 };
+
+use crate::random::Random;
 
 /// A random order of the matches, of which each level takes the first few; with weights, the heaviest first.
 #[derive(Debug, Default)]

@@ -10,7 +10,9 @@ use super::{
     WIDEST,
     candidate::{Candidate, Model, Refiner},
 };
-use crate::{evidence::Judge, kernel::Soa};
+use pcr99_base::Soa;
+
+use crate::evidence::Judge;
 
 /// Thresholds to try, relative to the widest half-axis of the targets, the likeliest first.
 pub(super) const LADDER: [f64; 5] = [0.06, 0.02, 0.007, 0.0025, 0.18];

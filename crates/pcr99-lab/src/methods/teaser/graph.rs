@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use pcr99::{
-    parts::Soa,
-    stop::{StopCheck, StopRequest},
-};
+use pcr99::stop::{StopCheck, StopRequest};
+use pcr99_base::Soa;
 
 /// Rows between two looks at the clock.
 const BETWEEN_CHECKS: usize = 64;

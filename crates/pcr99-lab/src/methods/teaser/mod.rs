@@ -19,10 +19,10 @@ mod vote;
 
 use pcr99::{
     Similarity, StopReason,
-    parts::Soa,
     random::Random,
     stop::{StopCheck, StopRequest},
 };
+use pcr99_base::Soa;
 
 use self::{
     clique::Cliques,

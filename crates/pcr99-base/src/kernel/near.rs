@@ -1,10 +1,10 @@
 //! Which points are near each other, and how scattered they are.
 
-use super::compiled_twice;
+use crate::dispatch::compiled_twice;
 
 /// Points far from each other, by axis; beyond the first `count` there are some that are near nothing.
 #[derive(Debug, Clone)]
-pub(crate) struct Scattered {
+pub struct Scattered {
     columns: [[[f64; BLOCK]; MOST_SCATTERED.div_ceil(BLOCK)]; 3],
     count: usize,
 }
@@ -13,7 +13,7 @@ pub(crate) struct Scattered {
 const BLOCK: usize = 16;
 
 /// More are as good as any number.
-pub(crate) const MOST_SCATTERED: usize = 64;
+pub const MOST_SCATTERED: usize = 64;
 
 impl Default for Scattered {
     fn default() -> Self {
@@ -24,7 +24,7 @@ impl Default for Scattered {
 compiled_twice! {
     /// How many of `some` points are left, up to `MOST_SCATTERED`, when each that is within the root of `radius_sq` of one before
     /// it is left out; every `step`-th is looked at.
-    pub(crate) fn count_scattered(
+    pub fn count_scattered(
         columns: &[Vec<f64>; 3], some: &[u32], step: usize, radius_sq: f64, kept: &mut Scattered,
     ) -> usize = count_scattered_lanes
 }
@@ -68,11 +68,11 @@ fn count_scattered_lanes(
 }
 
 /// How many radii are counted at once.
-pub(crate) const RINGS: usize = 5;
+pub const RINGS: usize = 5;
 
 compiled_twice! {
     /// How many points are within each of some radii of `point`, given by their squares, the widest first.
-    pub(crate) fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] = count_near_lanes
+    pub fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] = count_near_lanes
 }
 
 #[inline(always)]
@@ -132,7 +132,7 @@ fn near_bits_lanes(columns: &[Vec<f64>; 3], start: usize, [x, y, z]: [f64; 3], b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::test_points;
+    use crate::test_points;
     use proptest::prelude::*;
 
     proptest! {

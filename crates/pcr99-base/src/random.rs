@@ -5,8 +5,8 @@ use rand_pcg::{Pcg64Mcg, rand_core::Rng};
 /// A seeded stream of random numbers (PCG XSL-RR 128/64 MCG), equal to the bit on every machine.
 ///
 /// ```
-/// let mut a = pcr99::random::Random::new(7);
-/// let mut b = pcr99::random::Random::new(7);
+/// let mut a = pcr99_base::random::Random::new(7);
+/// let mut b = pcr99_base::random::Random::new(7);
 /// assert_eq!(a.uniform(), b.uniform());
 /// assert!(a.below(3) < 3);
 /// ```

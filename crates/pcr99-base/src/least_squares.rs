@@ -4,14 +4,14 @@
 //! The quaternion is always a proper rotation, which for other solutions takes a fix of the determinant.
 
 use crate::{
-    Similarity,
+    Similarity, Soa,
     eigen::symmetric_eigen,
     kernel::{
-        Soa,
         consensus::{Affine, squared_residual},
         sums::FitSums,
     },
-    similarity::{cross, dot, rotate, rotation_of},
+    similarity::rotation_of,
+    vector::{cross, dot, rotate},
 };
 
 /// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not fix it: fewer than three, or all
@@ -48,7 +48,7 @@ pub fn fit_weighted(
 }
 
 /// The same from the sums over the matches; `None` when they are all on a line.
-pub(crate) fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> {
+pub fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> {
     // Coordinates are centred already, so little is lost by subtracting the means afterwards.
     let (a_mean, b_mean) = (sums.a.map(|x| x / sums.count), sums.b.map(|x| x / sums.count));
     // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
@@ -70,7 +70,7 @@ pub(crate) fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Simil
 }
 
 /// Root mean square residual over `inliers`; `None` when there are none.
-pub(crate) fn rmse(points: &Soa, inliers: &[u32], model: &Similarity) -> Option<f64> {
+pub fn rmse(points: &Soa, inliers: &[u32], model: &Similarity) -> Option<f64> {
     let model = Affine::from(model);
     let sum: f64 = inliers.iter().map(|&i| squared_residual(points, &model, i as usize)).sum();
     (!inliers.is_empty()).then(|| (sum / inliers.len() as f64).sqrt())
@@ -95,16 +95,14 @@ fn horn(m: &[[f64; 3]; 3]) -> [[f64; 4]; 4] {
 
 /// By all eigenvectors of `N`; `None` when its largest eigenvalue is a double one.
 fn carefully(m: &[[f64; 3]; 3]) -> Option<[f64; 4]> {
-    let (values, vectors) = symmetric_eigen(horn(m));
-    let largest = (0..4).fold(0, |best, i| if values[i] > values[best] { i } else { best });
-    let second = (0..4).filter(|&i| i != largest).map(|i| values[i]).fold(f64::NEG_INFINITY, f64::max);
-    let size = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    // Points on a line leave the rotation about it open: two eigenvalues are equal up to rounding.
-    let gap = values[largest] - second;
+    let (values, vectors) = symmetric_eigen(&horn(m));
+    let size = values[0].abs().max(values[3].abs());
+    // Points on a line leave the rotation about it open: the two largest eigenvalues are equal up to rounding.
+    let gap = values[3] - values[2];
     if gap.is_nan() || gap <= 1e-12 * size {
         return None;
     }
-    Some(vectors.map(|row| row[largest]))
+    Some(vectors[3])
 }
 
 /// Of the product of the gaps between the largest eigenvalue and the others, in units of the size of `M`: below this, the quick way would
@@ -169,7 +167,7 @@ fn dot4(a: [f64; 4], b: [f64; 4]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::test_points, random::Random};
+    use crate::{random::Random, test_points};
 
     fn squared_error(points: &Soa, inliers: &[u32], model: &Similarity) -> f64 {
         inliers.len() as f64 * rmse(points, inliers, model).unwrap().powi(2)

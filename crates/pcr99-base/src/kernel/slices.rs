@@ -7,28 +7,28 @@ use super::edges::Columns;
 
 /// How log ratios are cut into slices of equal width for an unknown scale.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slicing {
+pub struct Slicing {
     /// `ln s` where slice 0 starts.
-    pub(crate) first: f32,
+    pub first: f32,
     /// Slices per unit of `ln s`.
-    pub(crate) per_unit: f32,
+    pub per_unit: f32,
     /// How many slices; at most `LIMIT`.
-    pub(crate) count: u8,
+    pub count: u8,
     /// `τ`: the tolerance of a log ratio is `τ / ‖b_i − b_m‖`.
-    pub(crate) tau: f32,
+    pub tau: f32,
     /// Pairs with a larger tolerance tell nothing.
-    pub(crate) widest: f32,
+    pub widest: f32,
 }
 
 /// There are never more slices.
 const LIMIT: usize = 64;
 
 /// No slice at all.
-pub(crate) const NOWHERE: u8 = 255;
+pub const NOWHERE: u8 = 255;
 
 /// For every `m` and as many matches `i` as there are rows in `spans`, from `from` on, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets,
 /// and how many more. Only for `m` from the block of eight of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
-pub(crate) fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
+pub fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -39,13 +39,13 @@ pub(crate) fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, span
 }
 
 /// Rows of spans.
-pub(crate) struct Spans<'a> {
+pub struct Spans<'a> {
     /// The length of a row: a multiple of 64.
-    pub(crate) width: usize,
+    pub width: usize,
     /// The first slices.
-    pub(crate) first: &'a mut [u8],
+    pub first: &'a mut [u8],
     /// How many more.
-    pub(crate) more: &'a mut [u8],
+    pub more: &'a mut [u8],
 }
 
 /// A [`Slicing`] with all lengths in slices, as the loops want it.
@@ -122,14 +122,17 @@ const ROOT_START: i32 = 0x5F37_59DF;
 /// `artanh u = u + u³/3 + u⁵/5 + …`
 const SERIES: [f32; 3] = [1.0, 1.0 / 3.0, 0.2];
 
-/// The rows of some matches in all slices: for each slice the bits, row after row, and how many bits each row has.
-pub(crate) struct Rows<'a> {
-    pub(crate) bits: Vec<&'a mut [u64]>,
-    pub(crate) degrees: Vec<&'a mut [u32]>,
+/// Rows of some matches in all slices.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    /// For each slice its bits, row after row.
+    pub bits: Vec<&'a mut [u64]>,
+    /// For each slice the number of bits in each row.
+    pub degrees: Vec<&'a mut [u32]>,
 }
 
 /// Writes row `at` of every slice: bit `m` is set where the span of `m` meets the slice.
-pub(crate) fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
+pub fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
         // SAFETY: the line above checked that this CPU has both.
@@ -156,7 +159,7 @@ fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
 
 /// Fills what is below the diagonal of a symmetric square of bytes, whose rows have `width` each, from what is above it, for the
 /// rows of which only the part from the block of eight of the diagonal on has been written.
-pub(crate) fn mirror_bytes(bytes: &mut [u8], width: usize) {
+pub fn mirror_bytes(bytes: &mut [u8], width: usize) {
     #[cfg(target_arch = "x86_64")]
     mirror_bytes_in::<sse2::Sixteen>(bytes, width);
     #[cfg(not(target_arch = "x86_64"))]

@@ -4,8 +4,7 @@
 //! single precision with a threshold widened by all that rounding can do, which never counts too few; only when that
 //! exceeds the best is it counted exactly.
 
-use super::{Soa, compiled_twice};
-use crate::Similarity;
+use crate::{Similarity, Soa, dispatch::compiled_twice};
 
 /// A hypothesis as the loops want it: `s·R` and `t`.
 #[derive(Debug, Clone, Copy)]
@@ -190,7 +189,7 @@ fn exceeds_lanes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::test_points, random::Random};
+    use crate::{random::Random, test_points};
     use proptest::{array::uniform3, prelude::*, sample::Index};
 
     proptest! {

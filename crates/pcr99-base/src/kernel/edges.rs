@@ -5,13 +5,15 @@
 
 use std::ops::Range;
 
-use super::compiled_twice;
+use crate::dispatch::compiled_twice;
 
 /// Points in single precision, padded with NaN to a multiple of 64.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Columns {
-    pub(crate) a: [Vec<f32>; 3],
-    pub(crate) b: [Vec<f32>; 3],
+pub struct Columns {
+    /// Source points: x, y and z.
+    pub a: [Vec<f32>; 3],
+    /// Target points: x, y and z.
+    pub b: [Vec<f32>; 3],
 }
 
 impl Columns {
@@ -33,7 +35,7 @@ impl Columns {
 /// distances are small: no square root.
 ///
 /// Only for `m` from the block of eight of `i` on; what is before follows from symmetry, see [`mirror`].
-pub(crate) fn consistent_rows(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
+pub fn consistent_rows(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -59,7 +61,7 @@ fn consistent_rows_plain(columns: &Columns, first: usize, tau_sq: f32, words: us
 }
 
 /// Fills what is below the diagonal of a symmetric matrix of bits, whose rows have `words` each, from what is above it.
-pub(crate) fn mirror(bits: &mut [u64], words: usize) {
+pub fn mirror(bits: &mut [u64], words: usize) {
     let rows = bits.len() / words;
     for block in 0..words {
         let mut square = [0; 64];
@@ -212,7 +214,7 @@ pub(super) mod avx2 {
 
 compiled_twice! {
     /// How many bits each row has.
-    pub(crate) fn count_bits(bits: &[u64], words: usize, out: &mut [u32]) = count_bits_lanes
+    pub fn count_bits(bits: &[u64], words: usize, out: &mut [u32]) = count_bits_lanes
 }
 
 #[inline(always)]
@@ -224,7 +226,7 @@ fn count_bits_lanes(bits: &[u64], words: usize, out: &mut [u32]) {
 
 compiled_twice! {
     /// How many bits two rows share.
-    pub(crate) fn common(one: &[u64], other: &[u64]) -> u32 = common_lanes
+    pub fn common(one: &[u64], other: &[u64]) -> u32 = common_lanes
 }
 
 #[inline(always)]
@@ -233,7 +235,7 @@ fn common_lanes(one: &[u64], other: &[u64]) -> u32 {
 }
 
 /// Appends the pairs of match `i` with all `j` in `columns` whose bits are set in its `row`.
-pub(crate) fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, u32)>) {
+pub fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, u32)>) {
     let words = columns.start / 64..columns.end.div_ceil(64);
     for (word, mut left) in words.clone().zip(row[words].iter().copied()) {
         if word == columns.start / 64 {
@@ -250,7 +252,7 @@ pub(crate) fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec
 }
 
 /// How many bits the rows of each pair share.
-pub(crate) fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) {
+pub fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     if words.is_multiple_of(4) && is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -276,7 +278,7 @@ fn word_supports_lanes(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &m
 #[cfg(test)]
 pub(in crate::kernel) mod tests {
     use super::*;
-    use crate::{kernel::test_points, random::Random};
+    use crate::{random::Random, test_points};
     use proptest::prelude::*;
 
     #[test]

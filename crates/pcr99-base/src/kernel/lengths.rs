@@ -1,7 +1,7 @@
 //! How much the two sides of a pair of matches differ in length, `r = |‖a_i − a_j‖ − ‖b_i − b_j‖|`, for a scale of one: which pairs are
 //! alike, one bit each, and how well, as votes. The methods that ours is compared with live on this.
 
-use super::{Soa, compiled_twice};
+use crate::{Soa, dispatch::compiled_twice};
 
 /// Points looked at at a time, in loops without branches.
 const BLOCK: usize = 64;
@@ -108,7 +108,7 @@ fn common_counts_lanes(bits: &[u64], set: &[u64], members: &[u32], counts: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{squared_distances, test_points};
+    use crate::{points::squared_distances, test_points};
     use proptest::prelude::*;
 
     /// The definition.

@@ -3,12 +3,13 @@
 //! No logarithm is needed: `s²e^(−2ε) ≤ ‖b_i−b_j‖² / ‖a_i−a_j‖² ≤ s²e^(2ε)`. The few pairs so near a bound that rounding
 //! could decide are left to the logarithm, so the answer is that of the definition.
 
-use super::{Soa, compiled_twice, log_ratio::half_log_ratio, squared_distances};
+use super::log_ratio::half_log_ratio;
+use crate::{Soa, dispatch::compiled_twice, points::squared_distances};
 
 /// Bounds on a ratio of squares, `e^(±2ε)` times a factor, drawn once a little narrower and once a little wider than
 /// they are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Band {
+pub struct Band {
     surely_inside: [f64; 2],
     perhaps_inside: [f64; 2],
 }
@@ -18,7 +19,7 @@ const TOO_SMALL: f64 = 1e-280;
 
 impl Band {
     /// The band `factor·e^(−2ε) … factor·e^(2ε)`.
-    pub(crate) fn new(factor: f64, epsilon: f64) -> Self {
+    pub fn new(factor: f64, epsilon: f64) -> Self {
         // Far wider than the rounding errors of the squares, the exponential and the logarithm together.
         let guard = 1e-12;
         let (low, high) = (factor * libm::exp(-2.0 * epsilon), factor * libm::exp(2.0 * epsilon));
@@ -34,7 +35,7 @@ impl Band {
 
     /// Whether `numerator / denominator` is in the band; `None` when it is too close to tell.
     #[inline(always)]
-    pub(crate) fn holds(&self, numerator: f64, denominator: f64) -> Option<bool> {
+    pub fn holds(&self, numerator: f64, denominator: f64) -> Option<bool> {
         let between =
             |[low, high]: [f64; 2]| numerator >= denominator * low && numerator <= denominator * high;
         let large_enough = numerator >= TOO_SMALL && denominator >= TOO_SMALL;
@@ -50,24 +51,27 @@ impl Band {
 
 /// The test for a known scale.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KnownScale {
-    pub(crate) log_scale: f64,
-    pub(crate) epsilon: f64,
+pub struct KnownScale {
+    /// `ln s`.
+    pub log_scale: f64,
+    /// Largest accepted `|L − ln s|`.
+    pub epsilon: f64,
     band: Band,
 }
 
 impl KnownScale {
-    pub(crate) fn new(scale: f64, epsilon: f64) -> Self {
+    /// The test for the scale `s` with the tolerance `ε`.
+    pub fn new(scale: f64, epsilon: f64) -> Self {
         Self { log_scale: libm::log(scale), epsilon, band: Band::new(scale * scale, epsilon) }
     }
 
     /// The definition: `|L − ln s| ≤ ε`, false when `L` is undefined.
-    pub(crate) fn holds_by_logarithm(&self, source_sq: f64, target_sq: f64) -> bool {
+    pub fn holds_by_logarithm(&self, source_sq: f64, target_sq: f64) -> bool {
         (half_log_ratio(source_sq, target_sq) - self.log_scale).abs() <= self.epsilon
     }
 
     /// The same without a logarithm, for one pair of matches.
-    pub(crate) fn holds(&self, source_sq: f64, target_sq: f64) -> bool {
+    pub fn holds(&self, source_sq: f64, target_sq: f64) -> bool {
         self.band.holds(target_sq, source_sq).unwrap_or_else(|| self.holds_by_logarithm(source_sq, target_sq))
     }
 }
@@ -75,7 +79,7 @@ impl KnownScale {
 compiled_twice! {
     /// Sets bit `j − 64·first_word` of `out` for every match `j ≥ 64·first_word` consistent with match `i`; other bits
     /// are cleared.
-    pub(crate) fn consistent_bits(points: &Soa, i: usize, first_word: usize, test: &KnownScale, out: &mut [u64]) = consistent_bits_lanes
+    pub fn consistent_bits(points: &Soa, i: usize, first_word: usize, test: &KnownScale, out: &mut [u64]) = consistent_bits_lanes
 }
 
 #[inline(always)]
@@ -123,7 +127,7 @@ fn pack(bytes: &[u8; 64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::test_points;
+    use crate::test_points;
     use proptest::prelude::*;
 
     proptest! {

@@ -3,7 +3,7 @@
 //! Four sums side by side, point `i` going into number `i mod 4`, added up in a fixed order at the end: that is what a vector
 //! unit does, and the result does not depend on whether there is one.
 
-use super::Soa;
+use crate::Soa;
 
 const LANES: usize = 4;
 type Lanes = [f64; LANES];
@@ -33,12 +33,17 @@ macro_rules! by_lanes {
 
 /// What a least-squares fit needs of the matches: `Σ 1`, `Σ a`, `Σ b`, `Σ a·bᵀ` and `Σ ‖a‖²`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct FitSums {
-    pub(crate) count: f64,
-    pub(crate) a: [f64; 3],
-    pub(crate) b: [f64; 3],
-    pub(crate) products: [[f64; 3]; 3],
-    pub(crate) squares: f64,
+pub struct FitSums {
+    /// `Σ 1`, or the sum of the weights.
+    pub count: f64,
+    /// `Σ a`.
+    pub a: [f64; 3],
+    /// `Σ b`.
+    pub b: [f64; 3],
+    /// `Σ a·bᵀ`, one row per coordinate of `a`.
+    pub products: [[f64; 3]; 3],
+    /// `Σ ‖a‖²`.
+    pub squares: f64,
 }
 
 impl FitSums {
@@ -56,7 +61,7 @@ impl FitSums {
 }
 
 /// Over the matches whose squared residual is at most `delta_sq`.
-pub(crate) fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
+pub fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -96,12 +101,13 @@ fn fit_sums_lanes(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
 
 /// Sums and sums of products of the coordinates of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Spread {
-    pub(crate) sum: [f64; 3],
+pub struct Spread {
+    /// Sums of x, y and z.
+    pub sum: [f64; 3],
     /// `Σ xx, xy, xz, yy, yz, zz`.
-    pub(crate) products: [f64; 6],
+    pub products: [f64; 6],
     /// The largest squared distance from the origin.
-    pub(crate) farthest_sq: f64,
+    pub farthest_sq: f64,
 }
 
 impl Spread {
@@ -115,7 +121,7 @@ impl Spread {
 }
 
 /// Of all points of one side.
-pub(crate) fn spread(columns: &[Vec<f64>; 3]) -> Spread {
+pub fn spread(columns: &[Vec<f64>; 3]) -> Spread {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -140,7 +146,7 @@ fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
 }
 
 /// Of some numbers.
-pub(crate) fn sum(values: &[f64]) -> f64 {
+pub fn sum(values: &[f64]) -> f64 {
     let (fours, rest) = values.as_chunks::<LANES>();
     let mut sums = [0.0; LANES];
     fours.iter().for_each(|four| plus(&mut sums, *four));
@@ -265,7 +271,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::test_points;
+    use crate::test_points;
     use proptest::prelude::*;
 
     /// Point by point, in the lanes' order.

@@ -4,10 +4,10 @@
 //! distances are exact: neither the order of additions nor the CPU matters. The parts of a descriptor sum to 200 each, so that a squared
 //! distance is at most 3 · 2 · (200 · 64)² < 2³⁰: no sum overflows.
 
-use crate::fpfh::{DIMENSIONS, Descriptor};
+use super::pair_features::{DIMENSIONS, Descriptor};
 
 /// Targets side by side in one vector.
-pub(crate) const LANES: usize = 8;
+pub const LANES: usize = 8;
 /// Queries that share one load of the targets.
 const ROWS: usize = 4;
 /// Two dimensions to a step; the last is filled up with zeros.
@@ -15,20 +15,20 @@ const STEPS: usize = DIMENSIONS.div_ceil(2);
 /// One unit of a descriptor in fixed point.
 const UNIT: f32 = 64.0;
 /// Farther than any descriptor.
-pub(crate) const FAR: i32 = i32::MAX;
+pub const FAR: i32 = i32::MAX;
 
 /// A query in fixed point.
-pub(crate) type Query = [[i16; 2]; STEPS];
+pub type Query = [[i16; 2]; STEPS];
 /// Eight targets in fixed point: for each step both dimensions of the first, of the second …
 #[derive(Debug, Clone)]
-pub(crate) struct Block {
+pub struct Block {
     pairs: [[i16; 2 * LANES]; STEPS],
     /// The squared length of each.
     squares: [i32; LANES],
 }
 
 /// In fixed point.
-pub(crate) fn query(descriptor: &Descriptor) -> Query {
+pub fn query(descriptor: &Descriptor) -> Query {
     let mut query = [[0; 2]; STEPS];
     for (k, x) in descriptor.iter().enumerate() {
         // Half a unit more and the part before the point: nothing here is negative.
@@ -43,7 +43,7 @@ fn square(query: &Query) -> i32 {
 }
 
 /// Eight to a block; what fills up the last repeats the last, and is never looked at.
-pub(crate) fn blocks(targets: &[Query]) -> Vec<Block> {
+pub fn blocks(targets: &[Query]) -> Vec<Block> {
     let block = |eight: &[Query]| {
         let mut block = Block { pairs: [[0; 2 * LANES]; STEPS], squares: [0; LANES] };
         for lane in 0..LANES {
@@ -60,13 +60,16 @@ pub(crate) fn blocks(targets: &[Query]) -> Vec<Block> {
 
 /// The nearest queries of the targets so far, one entry for each lane of each block.
 #[derive(Debug, Clone)]
-pub(crate) struct Columns {
-    pub(crate) distances: Vec<[i32; LANES]>,
-    pub(crate) indices: Vec<[i32; LANES]>,
+pub struct Columns {
+    /// Squared distance to the nearest query.
+    pub distances: Vec<[i32; LANES]>,
+    /// Index of the nearest query; −1 while there is none.
+    pub indices: Vec<[i32; LANES]>,
 }
 
 impl Columns {
-    pub(crate) fn new(blocks: usize) -> Self {
+    /// No nearest query yet, for so many blocks of targets.
+    pub fn new(blocks: usize) -> Self {
         Self { distances: vec![[FAR; LANES]; blocks], indices: vec![[-1; LANES]; blocks] }
     }
 }
@@ -79,7 +82,7 @@ struct Rows {
 
 /// For each query its nearest target into `nearest`; for each target its nearest query, counted from `first`, into `columns`, which may
 /// hold the nearest of earlier queries. Of `count` targets; ties go to the lower index.
-pub(crate) fn nearest_both_ways(
+pub fn nearest_both_ways(
     queries: &[Query],
     first: i32,
     targets: &[Block],
@@ -215,7 +218,7 @@ fn group_avx2(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcr99::random::Random;
+    use crate::random::Random;
     use proptest::prelude::*;
 
     /// The definition.

@@ -1,6 +1,7 @@
 //! All residuals of a hypothesis: `‖s·R·a + t − b‖²`.
 
-use super::{Soa, compiled_twice, consensus::Affine};
+use super::consensus::Affine;
+use crate::{Soa, dispatch::compiled_twice};
 
 compiled_twice! {
     /// Writes the squared residual of every point, by the same operations as the count of inliers.
@@ -22,7 +23,7 @@ fn squared_residuals_lanes(points: &Soa, model: &Affine, out: &mut [f64]) {
 }
 
 /// Sets bit `i` of `mask` where residual `i` is at most `limit`; no other.
-pub(crate) fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
+pub fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -61,7 +62,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{consensus::squared_residual, test_points};
+    use crate::{kernel::consensus::squared_residual, test_points};
     use proptest::{array::uniform3, prelude::*};
 
     proptest! {

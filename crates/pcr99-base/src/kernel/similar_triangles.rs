@@ -3,14 +3,17 @@
 
 /// The log ratios of a run: sample `x` has `L(i,j) = ij[x]`, `L(j,k) = jk[x]` and `L(k,i) = ki_reversed[len − 1 − x]`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Edges<'a> {
-    pub(crate) ij: &'a [f64],
-    pub(crate) jk: &'a [f64],
-    pub(crate) ki_reversed: &'a [f64],
+pub struct Edges<'a> {
+    /// `L(i, j)`, in the order of the samples.
+    pub ij: &'a [f64],
+    /// `L(j, k)`, in the order of the samples.
+    pub jk: &'a [f64],
+    /// `L(k, i)`, in the reverse order.
+    pub ki_reversed: &'a [f64],
 }
 
 /// Appends to `hits` the samples whose three log ratios agree within `epsilon`, ascending.
-pub(crate) fn similar_triangles(edges: Edges<'_>, epsilon: f64, hits: &mut Vec<u32>) {
+pub fn similar_triangles(edges: Edges<'_>, epsilon: f64, hits: &mut Vec<u32>) {
     assert!(edges.ij.len() == edges.jk.len() && edges.ij.len() == edges.ki_reversed.len());
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {

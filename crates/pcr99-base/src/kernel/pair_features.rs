@@ -1,31 +1,40 @@
-//! The angles between one point with its normal and many others, as bins of their histograms: see [`crate::fpfh`].
+//! Angles between one point with its normal and many others, as bins of their histograms (fast point feature histograms, FPFH).
+
+use crate::dispatch::compiled_twice;
 
 /// Pairs that are worked on side by side.
-pub(crate) const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 /// Bins of each histogram.
-pub(crate) const BINS: usize = 11;
+pub const BINS: usize = 11;
+/// Numbers of a descriptor: one histogram for each of three angles.
+pub const DIMENSIONS: usize = 3 * BINS;
+/// One descriptor: 11 bins for `θ`, 11 for `α`, 11 for `φ`. Each histogram sums to 200.
+pub type Descriptor = [f32; DIMENSIONS];
 /// Where pairs without angles are put: a point on another, or a normal along the line between them.
-pub(crate) const NONE: u32 = 63;
+pub const NONE: u32 = 63;
 /// Parts of a bin of `θ`, of `α` and of `φ`, as fine as it takes to fold the signed histogram to the unsigned one: all round in eleven
 /// bins is a quarter in eleven bins of a fourth part each, and both sides of zero are one side in half bins.
-pub(crate) const PARTS: [usize; 3] = [4, 2, 2];
+pub const PARTS: [usize; 3] = [4, 2, 2];
 
 /// Other points, relative to the one, and their normals.
 #[derive(Debug, Clone)]
-pub(crate) struct Others {
-    pub(crate) place: [[f32; BATCH]; 3],
-    pub(crate) normal: [[f32; BATCH]; 3],
+pub struct Others {
+    /// Positions relative to the point: x, y and z.
+    pub place: [[f32; BATCH]; 3],
+    /// Unit normals: x, y and z.
+    pub normal: [[f32; BATCH]; 3],
 }
 
 impl Others {
-    pub(crate) const EMPTY: Self = Self { place: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3] };
+    /// All zeros.
+    pub const EMPTY: Self = Self { place: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3] };
 }
 
 /// Parts of bins of `θ`, `α`, `φ`.
-pub(crate) type Bins = [[u32; BATCH]; 3];
+pub type Bins = [[u32; BATCH]; 3];
 
 /// The signed and the unsigned bin of a part; `angle` 0, 1, 2 for `θ`, `α`, `φ`.
-pub(crate) fn bins_of(angle: usize, part: usize) -> [usize; 2] {
+pub fn bins_of(angle: usize, part: usize) -> [usize; 2] {
     let parts = PARTS[angle] * BINS;
     // Above or below the middle; and, all round, before or behind a right angle.
     let from_middle = if 2 * part >= parts { part - parts / 2 } else { parts / 2 - 1 - part };
@@ -35,7 +44,7 @@ pub(crate) fn bins_of(angle: usize, part: usize) -> [usize; 2] {
 
 compiled_twice! {
     /// The parts of bins of all pairs of the batch.
-    pub(crate) fn pair_bins(normal: [f32; 3], others: &Others, bins: &mut Bins) = pair_bins_lanes
+    pub fn pair_bins(normal: [f32; 3], others: &Others, bins: &mut Bins) = pair_bins_lanes
 }
 
 #[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
@@ -110,7 +119,7 @@ fn angle(y: f32, x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcr99::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn the_angle_is_right_all_round() {

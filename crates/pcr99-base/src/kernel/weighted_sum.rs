@@ -1,12 +1,14 @@
-//! Sums of histograms, weighted by the inverse square of a distance: see [`crate::fpfh`].
+//! Sums of histograms, weighted by the inverse square of a distance (the second step of FPFH).
+
+use crate::dispatch::compiled_twice;
 
 /// Numbers of a row: two descriptors of 33 and a few more, a multiple of eight.
-pub(crate) const WIDTH: usize = 72;
+pub const WIDTH: usize = 72;
 
 compiled_twice! {
     /// Adds the `rows` with these `indices` to `sum`, each times `radius_sq` over its squared distance. Those at distance zero or beyond
     /// the radius are left out.
-    pub(crate) fn weighted_sum(
+    pub fn weighted_sum(
         indices: &[u32], distances_sq: &[f32], radius_sq: f32, rows: &[[f32; WIDTH]], sum: &mut [f32; WIDTH]
     ) = weighted_sum_lanes
 }
@@ -31,7 +33,7 @@ fn weighted_sum_lanes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcr99::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn both_compilations_are_equal_to_the_bit_and_right() {

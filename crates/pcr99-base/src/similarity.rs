@@ -1,9 +1,11 @@
-//! The model, Eq. (1): `b = s·R·a + t`.
+//! Similarity transforms: `b = s·R·a + t`.
+
+use crate::vector::{multiply, rotate, transpose};
 
 /// A similarity transform from source to target, `b = s·R·a + t` (Eq. 1).
 ///
 /// ```
-/// use pcr99::Similarity;
+/// use pcr99_base::Similarity;
 ///
 /// let quarter_turn = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
 /// let target_from_source = Similarity::new(2.0, quarter_turn, [0.0, 0.0, 5.0]);
@@ -29,7 +31,7 @@ impl Similarity {
     /// need not be of length one, but must not be zero.
     ///
     /// ```
-    /// use pcr99::Similarity;
+    /// use pcr99_base::Similarity;
     ///
     /// let quarter_turn_about_z = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 1.0], [0.0; 3]);
     /// let moved = quarter_turn_about_z.apply([1.0, 0.0, 0.0]);
@@ -91,7 +93,7 @@ impl Similarity {
 }
 
 /// The rotation of a quaternion of any length but zero.
-pub(crate) fn rotation_of(quaternion: [f64; 4]) -> [[f64; 3]; 3] {
+pub fn rotation_of(quaternion: [f64; 4]) -> [[f64; 3]; 3] {
     let length = quaternion.iter().map(|c| c * c).sum::<f64>().sqrt();
     let [w, x, y, z] = quaternion.map(|c| c / length);
     [
@@ -99,37 +101,6 @@ pub(crate) fn rotation_of(quaternion: [f64; 4]) -> [[f64; 3]; 3] {
         [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
         [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
     ]
-}
-
-/// `u − v`.
-pub(crate) fn minus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
-    [u[0] - v[0], u[1] - v[1], u[2] - v[2]]
-}
-
-/// `u · v`.
-pub(crate) fn dot(u: [f64; 3], v: [f64; 3]) -> f64 {
-    u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
-}
-
-/// `u × v`.
-pub(crate) fn cross(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-}
-
-/// `R·p`.
-pub(crate) fn rotate(rotation: &[[f64; 3]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
-    rotation.map(|row| row[0] * x + row[1] * y + row[2] * z)
-}
-
-/// `Rᵀ`, for a rotation its inverse.
-pub(crate) fn transpose(m: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    std::array::from_fn(|row| std::array::from_fn(|column| m[column][row]))
-}
-
-/// `A·B`.
-pub(crate) fn multiply(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    let columns = transpose(b);
-    transpose(&columns.map(|column| rotate(a, column)))
 }
 
 #[cfg(test)]

@@ -4,17 +4,18 @@
 //! by score. A match saves only where `L(i,j)` is within `ε` of `ln s`: on a grid of `ln s` each `L(i,j)` touches a few
 //! candidates instead of all. An undefined ratio (NaN) saves nothing, that is, it costs `ε`.
 
-use super::compiled_twice;
+use crate::dispatch::compiled_twice;
 
 const LANES: usize = 8;
 
 compiled_twice! {
     /// Savings of a row of log ratios for one given `ln s`, Eq. (6). Summed in eight interleaved parts.
-    pub(crate) fn savings_at(row: &[f64], log_scale: f64, epsilon: f64) -> f64 = savings_at_lanes
+    pub fn savings_at(row: &[f64], log_scale: f64, epsilon: f64) -> f64 = savings_at_lanes
 }
 
+/// Saving of one log ratio, one term of Eq. (6): `max(0, ε − |L − ln s|)`; zero for NaN.
 #[inline(always)]
-pub(crate) fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
+pub fn saving(log_ratio: f64, log_scale: f64, epsilon: f64) -> f64 {
     let saving = epsilon - (log_ratio - log_scale).abs();
     // False for NaN.
     if saving > 0.0 { saving } else { 0.0 }
@@ -37,18 +38,18 @@ fn savings_at_lanes(row: &[f64], log_scale: f64, epsilon: f64) -> f64 {
 
 /// The candidates for `ln s` of one match, Eq. (8)–(10): `p, p + Δ, …, q`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Grid {
+pub struct Grid {
     /// `p_i`, the smallest log ratio.
-    pub(crate) first: f64,
+    pub first: f64,
     /// `Δ_i`; zero when all log ratios are equal, and then there is one candidate.
-    pub(crate) step: f64,
+    pub step: f64,
     /// How many candidates.
-    pub(crate) len: usize,
+    pub len: usize,
 }
 
 impl Grid {
     /// The grid over the defined ratios of `row`; `None` when there are none.
-    pub(crate) fn of(row: &[f64], wanted_step: f64) -> Option<Self> {
+    pub fn of(row: &[f64], wanted_step: f64) -> Option<Self> {
         let (low, high) = range(row);
         if low > high {
             return None;
@@ -118,7 +119,7 @@ impl Touch {
 }
 
 /// The largest savings over the candidates of `grid`, Eq. (7). `sums` is working space.
-pub(crate) fn best_savings(row: &[f64], grid: Grid, epsilon: f64, sums: &mut Vec<f64>) -> f64 {
+pub fn best_savings(row: &[f64], grid: Grid, epsilon: f64, sums: &mut Vec<f64>) -> f64 {
     if grid.step == 0.0 {
         return savings_at(row, grid.first, epsilon);
     }

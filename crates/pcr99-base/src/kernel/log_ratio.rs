@@ -3,11 +3,11 @@
 //! The logarithm is our own: the C library's differs between CPUs with and without fused multiply-add, and cannot be
 //! vectorised. It takes both squares apart into mantissa and exponent and needs a single division.
 
-use super::{Soa, compiled_twice};
+use crate::{Soa, dispatch::compiled_twice};
 
 compiled_twice! {
     /// `L(i, j)` of match `i` with the matches `first..first + out.len()`; NaN where it is undefined.
-    pub(crate) fn log_ratios(points: &Soa, i: usize, first: usize, out: &mut [f64]) = log_ratios_lanes
+    pub fn log_ratios(points: &Soa, i: usize, first: usize, out: &mut [f64]) = log_ratios_lanes
 }
 
 #[inline(always)]
@@ -27,7 +27,7 @@ fn log_ratios_lanes(points: &Soa, i: usize, first: usize, out: &mut [f64]) {
 
 compiled_twice! {
     /// `L(j, sum − j)` for `j` in `first..first + out.len()`, all `sum − j` being matches too; NaN where it is undefined.
-    pub(crate) fn antidiagonal_log_ratios(points: &Soa, sum: usize, first: usize, out: &mut [f64]) = antidiagonal_lanes
+    pub fn antidiagonal_log_ratios(points: &Soa, sum: usize, first: usize, out: &mut [f64]) = antidiagonal_lanes
 }
 
 #[inline(always)]
@@ -49,7 +49,7 @@ fn antidiagonal_lanes(points: &Soa, sum: usize, first: usize, out: &mut [f64]) {
 
 compiled_twice! {
     /// `½ ln(target_sq[j] / source_sq[j])`, written over the targets.
-    pub(crate) fn half_log_ratios(source_sq: &[f64], target_sq: &mut [f64]) = half_log_ratios_lanes
+    pub fn half_log_ratios(source_sq: &[f64], target_sq: &mut [f64]) = half_log_ratios_lanes
 }
 
 #[inline(always)]
@@ -64,7 +64,7 @@ fn half_log_ratios_lanes(source_sq: &[f64], target_sq: &mut [f64]) {
 /// The paper leaves coincident points open; a many-to-one match (`b_i = b_j`) would otherwise put `−∞` into the range
 /// `[p_i, q_i]` of Eq. (9).
 #[inline(always)]
-pub(crate) fn half_log_ratio(source_sq: f64, target_sq: f64) -> f64 {
+pub fn half_log_ratio(source_sq: f64, target_sq: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     const ONE: u64 = 1023 << 52;
     /// Added to an integer below 2⁵² these bits make the float `2⁵² + integer`, which SIMD can do and a cast cannot.
@@ -103,7 +103,7 @@ pub(crate) fn half_log_ratio(source_sq: f64, target_sq: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{squared_distances, test_points};
+    use crate::{points::squared_distances, test_points};
     use proptest::prelude::*;
 
     proptest! {
