@@ -308,6 +308,7 @@ fn refined(matches: &Matches<'_>, best: &[u32]) -> Option<Similarity> {
 mod tests {
     use super::*;
     use crate::methods::{Method, blocks::angle_between, tests::largest_error};
+    use pcr99_base::kernel::lengths::length_difference;
     use proptest::{array::uniform3, prelude::*};
 
     proptest! {
