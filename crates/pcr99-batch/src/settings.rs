@@ -217,9 +217,7 @@ impl Settings {
     pub(crate) fn check_kind(&self, kind: Kind) -> Result<(), SettingError> {
         match self.first_not_for(kind) {
             None => Ok(()),
-            Some((name, of)) => {
-                Err(SettingError::NotForThis { name, of: of.name(), inputs: kind.name() })
-            }
+            Some((name, of)) => Err(SettingError::NotForThis { name, of: of.name(), inputs: kind.name() }),
         }
     }
 
@@ -281,7 +279,11 @@ mod tests {
     #[test]
     fn values_are_checked() {
         for (name, text, expected) in [
-            ("scale", "large", "`scale` is `large`: expected `unknown`, a positive number, or a range MIN..MAX"),
+            (
+                "scale",
+                "large",
+                "`scale` is `large`: expected `unknown`, a positive number, or a range MIN..MAX",
+            ),
             ("scale", "1..", "`scale` is `1..`: expected"),
             ("scale", "0", "`scale` must be finite and positive, got 0"),
             ("scale", "2..1", "the scale range 2..1 is empty"),
@@ -363,7 +365,8 @@ mod tests {
 
     #[test]
     fn defaults_of_the_default_method_are_not_for_others() {
-        let defaults = set(&[("effort", "10"), ("candidates", "2"), ("miss_probability", "0.1")]).expect("values");
+        let defaults =
+            set(&[("effort", "10"), ("candidates", "2"), ("miss_probability", "0.1")]).expect("values");
         let row = set(&[("method", "paper"), ("threshold", "1")]).expect("values");
         assert_eq!(row.clone().over(&defaults, Kind::Matches), row);
         assert_eq!(Settings::default().over(&defaults, Kind::Matches), defaults);

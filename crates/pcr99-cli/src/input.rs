@@ -87,7 +87,10 @@ pub(crate) fn recipe(shape: Option<&str>) -> Result<Recipe> {
              or use --shape knot"
         ),
         None if !Path::new(name).exists() => {
-            bail!("shape `{name}` is neither a built-in shape ({}) nor a file", Shape::BUILTIN_NAMES.join(", "))
+            bail!(
+                "shape `{name}` is neither a built-in shape ({}) nor a file",
+                Shape::BUILTIN_NAMES.join(", ")
+            )
         }
         None => Shape::Cloud { name: name.to_owned(), points: read_points(Path::new(name))? },
     };

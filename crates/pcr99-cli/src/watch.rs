@@ -56,8 +56,10 @@ impl Watch {
     pub(crate) fn check(&self) -> Option<StopRequest> {
         let elapsed = self.deadline.elapsed();
         if elapsed >= PROGRESS_DELAY && !self.line.is_hidden() {
-            let limit =
-                self.deadline.limit().map_or(String::new(), |limit| format!(" of {:.0} s", limit.as_secs_f64()));
+            let limit = self
+                .deadline
+                .limit()
+                .map_or(String::new(), |limit| format!(" of {:.0} s", limit.as_secs_f64()));
             self.line.set_message(format!(
                 "searching for {:.0} s{limit}; Ctrl-C stops and prints the best result so far",
                 elapsed.as_secs_f64()

@@ -29,7 +29,13 @@ const LAST: usize = 900;
 ///
 /// Exit status: 0 registered; 1 finished without a reliable registration; 2 bad usage or bad input; 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "pcr99", version, propagate_version = true, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "pcr99",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 pub struct Args {
     /// The command.
     #[command(subcommand)]

@@ -8,11 +8,9 @@ use std::{
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pcr99_lab::{
-    monte_carlo::{
-        self, Configuration, Ended, Jobs, Journal, Machine, Outcome as Status, Plan, ScaleMode, Session,
-        Size, Stored,
-    },
+use pcr99_lab::monte_carlo::{
+    self, Configuration, Ended, Jobs, Journal, Machine, Outcome as Status, Plan, ScaleMode, Session, Size,
+    Stored,
 };
 use pcr99_report::Report;
 

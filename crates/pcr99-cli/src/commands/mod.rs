@@ -52,9 +52,9 @@ fn help(topic: Option<&str>) -> Result<Outcome> {
         None => &mut program,
         Some(name) => {
             let known: Vec<String> = program.get_subcommands().map(|c| c.get_name().to_owned()).collect();
-            program
-                .find_subcommand_mut(name)
-                .with_context(|| format!("there is no command `{name}`: the commands are {}", known.join(", ")))?
+            program.find_subcommand_mut(name).with_context(|| {
+                format!("there is no command `{name}`: the commands are {}", known.join(", "))
+            })?
         }
     };
     command.print_long_help().context("cannot write to standard output")?;

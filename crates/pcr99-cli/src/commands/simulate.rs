@@ -4,13 +4,7 @@ use anyhow::{Result, bail, ensure};
 use pcr99_cloud::{Matches, write_matches};
 use pcr99_lab::ScaleChoice;
 
-use crate::{
-    Outcome,
-    args::Simulate,
-    input,
-    output::Sink,
-    watch::Busy,
-};
+use crate::{Outcome, args::Simulate, input, output::Sink, watch::Busy};
 
 pub(super) fn run(options: &Simulate, quiet: bool) -> Result<Outcome> {
     let matches = Sink::new(options.output.as_deref())?;

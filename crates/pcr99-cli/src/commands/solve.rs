@@ -3,8 +3,8 @@
 use anyhow::Result;
 use pcr99::{Registration, Status};
 use pcr99_cloud::document;
-use pcr99_plan::{SolvePlan, Solvers};
 use pcr99_page::RegistrationView;
+use pcr99_plan::{SolvePlan, Solvers};
 
 use crate::{
     Outcome,
