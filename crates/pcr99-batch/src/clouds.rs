@@ -117,7 +117,8 @@ impl Clouds {
 /// With the viewpoint and the normals that the file knows.
 fn prepare(path: &Path) -> Prepared {
     let cloud = read_cloud(path).map_err(|error| error.to_string())?;
-    let raw =
-        RawCloud::new(&cloud.points).with_viewpoint(cloud.viewpoint).with_normals(cloud.normals.as_deref());
-    PreparedCloud::new(raw).map(Arc::new).map_err(|error| format!("`{}`: {error}", path.display()))
+    RawCloud::try_from(&cloud)
+        .and_then(PreparedCloud::new)
+        .map(Arc::new)
+        .map_err(|error| format!("`{}`: {error}", path.display()))
 }

@@ -76,7 +76,7 @@ fn main() {
 fn run(scans: &Scans, seed: u64, with_viewpoints: bool, with_guess: bool) -> pcr99_cloud::CloudRegistration {
     let viewpoints = scans.viewpoints.filter(|_| with_viewpoints);
     let prepare = |points: &[[f64; 3]], k: usize| {
-        let raw = RawCloud::new(points).with_viewpoint(viewpoints.map(|v| v[k]));
+        let raw = RawCloud::new(points).with_viewpoint(viewpoints.map(|v| v[k])).expect("a place");
         PreparedCloud::new(raw).expect("a cloud")
     };
     let (source, target) = (prepare(&scans.source, 0), prepare(&scans.target, 1));

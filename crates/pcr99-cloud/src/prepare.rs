@@ -1,11 +1,13 @@
-//! A cloud made ready: cleaned, centred, and with its descriptors kept for each voxel size that was asked for.
+//! Preparation of a cloud: cleaned, centred, and with its samples and descriptors kept for each voxel size that was used.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pcr99_base::vector::{cross, distance_sq, dot, minus};
 
 use crate::{
     clean::Cleaned,
+    cloud::Cloud,
     fpfh::Fpfh,
     neighbors::Neighbors,
     normals,
@@ -15,49 +17,89 @@ use crate::{
     voxel::{Density, VoxelSample, centred, middle},
 };
 
-/// A cloud as it comes: points, and what else may be known of it.
-#[derive(Debug, Clone, Copy)]
+/// Input of a registration: points, and optionally normals and the position of the sensor.
+#[derive(Debug, Clone)]
 pub struct RawCloud<'a> {
-    points: &'a [[f64; 3]],
+    points: Cow<'a, [[f64; 3]]>,
     viewpoint: Option<[f64; 3]>,
-    normals: Option<&'a [[f64; 3]]>,
+    normals: Option<Cow<'a, [[f64; 3]]>>,
 }
 
 impl<'a> RawCloud<'a> {
-    /// Only points.
+    /// A cloud of points. Non-finite and duplicate points are removed by [`PreparedCloud::new`], which counts them.
     pub fn new(points: &'a [[f64; 3]]) -> Self {
-        Self { points, viewpoint: None, normals: None }
+        Self { points: Cow::Borrowed(points), viewpoint: None, normals: None }
     }
 
-    /// Where the sensor was, in the coordinates of the points; one that is not finite is as good as none.
-    #[must_use]
-    pub fn with_viewpoint(self, viewpoint: Option<[f64; 3]>) -> Self {
-        Self { viewpoint: viewpoint.filter(|v| v.iter().all(|x| x.is_finite())), ..self }
+    /// A cloud of points in single precision.
+    pub fn from_f32(points: &[[f32; 3]]) -> Self {
+        Self { points: points.iter().map(|p| p.map(f64::from)).collect(), viewpoint: None, normals: None }
     }
 
-    /// The normals of the points, one for each, oriented; a list of another length is as good as none. Only their sides are used: the
-    /// directions are found anew at the voxel size of the registration.
-    #[must_use]
-    pub fn with_normals(self, normals: Option<&'a [[f64; 3]]>) -> Self {
-        Self { normals: normals.filter(|normals| normals.len() == self.points.len()), ..self }
+    /// The position of the sensor, in the coordinates of the points; `None` when it is unknown.
+    ///
+    /// ```
+    /// use pcr99_cloud::RawCloud;
+    ///
+    /// let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    /// assert!(RawCloud::new(&points).with_viewpoint([0.0, 0.0, 1.5]).is_ok());
+    /// assert!(RawCloud::new(&points).with_viewpoint([f64::NAN, 0.0, 0.0]).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`RegisterError::ViewpointNotFinite`] when a coordinate is NaN or infinite.
+    pub fn with_viewpoint(self, viewpoint: impl Into<Option<[f64; 3]>>) -> Result<Self, RegisterError> {
+        let viewpoint = viewpoint.into();
+        match viewpoint {
+            Some(viewpoint) if !viewpoint.iter().all(|x| x.is_finite()) => {
+                Err(RegisterError::ViewpointNotFinite { viewpoint })
+            }
+            _ => Ok(Self { viewpoint, ..self }),
+        }
+    }
+
+    /// The oriented normals of the points, one for each; `None` when they are unknown. A normal that is zero or not finite counts as
+    /// unknown.
+    ///
+    /// Only the sides to which they point are used: the directions are estimated at the voxel size of the registration.
+    ///
+    /// # Errors
+    /// [`RegisterError::NormalCount`] when there are more or fewer normals than points.
+    pub fn with_normals(self, normals: impl Into<Option<&'a [[f64; 3]]>>) -> Result<Self, RegisterError> {
+        let normals = normals.into();
+        match normals {
+            Some(normals) if normals.len() != self.points.len() => {
+                Err(RegisterError::NormalCount { normals: normals.len(), points: self.points.len() })
+            }
+            _ => Ok(Self { normals: normals.map(Cow::Borrowed), ..self }),
+        }
     }
 }
 
-/// Normals are of the points within so many voxels, …
+impl<'a> TryFrom<&'a Cloud> for RawCloud<'a> {
+    type Error = RegisterError;
+
+    /// The points of a cloud with its normals and viewpoint.
+    fn try_from(cloud: &'a Cloud) -> Result<Self, RegisterError> {
+        Self::new(&cloud.points).with_viewpoint(cloud.viewpoint)?.with_normals(cloud.normals.as_deref())
+    }
+}
+
+/// Radius of the neighbourhood of a normal, in voxels.
 const NORMAL_RADIUS: f64 = 2.0;
-/// … are made to agree over so many, …
+/// Radius within which normals are made to point to the same side, in voxels.
 const AGREE_RADIUS: f64 = 2.0;
-/// … and a descriptor is of those within so many.
+/// Radius of the neighbourhood of a descriptor, in voxels.
 const FEATURE_RADIUS: f64 = 5.0;
-/// Voxel sizes for which a cloud keeps what was made: the voxel depends on both clouds of a pair.
+/// Number of voxel sizes for which a cloud keeps its samples and descriptors: the voxel depends on both clouds of a pair.
 const KEPT: usize = 24;
-/// Normals that came with a cloud are believed when so many neighbours among them point to the same side: signs that an estimate left
-/// to chance do not.
+/// Smallest fraction of neighbouring normals that point to the same side for given normals to be used. Signs that an estimate left to
+/// chance reach about one half.
 const BELIEVED: f64 = 0.9;
-/// Clouds whose size is beyond this, or below its inverse, have squares that single precision cannot hold well.
+/// Largest extent of a cloud, and the inverse of the smallest. Beyond it, single precision cannot hold squared distances well.
 const EXTREME: f64 = 1e15;
 
-/// A cloud made ready to be registered, once or many times.
+/// A cloud prepared for registration, once or many times.
 ///
 /// ```
 /// use pcr99_cloud::{PreparedCloud, RawCloud};
@@ -82,12 +124,13 @@ pub struct PreparedCloud {
 }
 
 impl PreparedCloud {
-    /// Cleans and measures the cloud; descriptors are made when first needed.
+    /// Cleans and measures a cloud. Samples and descriptors are made when first needed.
     ///
     /// # Errors
-    /// When there are fewer than three distinct points, all are on one line, or the size of the cloud is beyond what can be computed with.
+    /// When there are fewer than three distinct finite points, when all points are collinear, and when the extent of the cloud is below
+    /// 10⁻¹⁵ or above 10¹⁵.
     pub fn new(cloud: RawCloud<'_>) -> Result<Self, RegisterError> {
-        let Cleaned { points, indices, not_finite, duplicates } = Cleaned::of(cloud.points);
+        let Cleaned { points, indices, not_finite, duplicates } = Cleaned::of(&cloud.points);
         let given = cloud.points.len();
         if points.len() < 3 {
             return Err(RegisterError::TooFewPoints { given, distinct: points.len() });
@@ -97,7 +140,7 @@ impl PreparedCloud {
         let density = Density::of(&points);
         if !(1.0 / EXTREME..EXTREME).contains(&density.extent()) {
             return Err(match density.extent() {
-                // Nine tenths of the points may be within rounding of each other, and yet not equal.
+                // Nine tenths of the points may be equal up to rounding.
                 extent if extent > 0.0 => RegisterError::ExtremeSize { extent },
                 _ => RegisterError::ExtremeSize { extent: 0.0 },
             });
@@ -121,22 +164,22 @@ impl PreparedCloud {
         })
     }
 
-    /// How many points the cloud had.
+    /// Number of points of the cloud as given.
     pub fn given(&self) -> usize {
         self.given
     }
 
-    /// How many of them were left out because a coordinate is NaN or infinite.
+    /// Number of removed points with a NaN or infinite coordinate.
     pub fn not_finite(&self) -> usize {
         self.not_finite
     }
 
-    /// How many were left out because an earlier one has the same coordinates.
+    /// Number of removed points with the coordinates of an earlier point.
     pub fn duplicates(&self) -> usize {
         self.duplicates
     }
 
-    /// The origin of the coordinates of [`points`](Self::points): the middle of the cloud.
+    /// Origin of the coordinates of [`points`](Self::points), near the middle of the cloud.
     pub fn center(&self) -> [f64; 3] {
         self.center
     }
@@ -146,12 +189,12 @@ impl PreparedCloud {
         &self.points
     }
 
-    /// How densely they lie.
+    /// Density and extent of the points.
     pub fn density(&self) -> &Density {
         &self.density
     }
 
-    /// About how much memory it takes, in bytes: it grows with the voxel sizes that were asked for.
+    /// Approximate memory use, in bytes. It grows with each new voxel size, up to 24 of them.
     pub fn bytes(&self) -> usize {
         let given = size_of_val(&*self.points) + self.normals.as_deref().map_or(0, size_of_val);
         let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +204,7 @@ impl PreparedCloud {
         size_of::<Self>() + self.density.bytes() + given + sampled + features
     }
 
-    /// The ways in which the normals of this cloud can be oriented.
+    /// Whether the normals of this cloud can be oriented in this way.
     pub(crate) fn can_be_oriented(&self, orientation: Orientation) -> bool {
         match orientation {
             Orientation::Given => self.normals.is_some(),
@@ -170,7 +213,7 @@ impl PreparedCloud {
         }
     }
 
-    /// Where the sensor was, relative to the centre.
+    /// Position of the sensor, relative to the centre.
     pub(crate) fn viewpoint(&self) -> Option<[f64; 3]> {
         self.viewpoint
     }
@@ -187,7 +230,7 @@ impl PreparedCloud {
         sampled
     }
 
-    /// The descriptors with voxels of this size.
+    /// The descriptors of the cloud sampled with voxels of this size. Made at the first call, then kept.
     pub fn features(&self, voxel: f64, orientation: Orientation) -> Arc<Features> {
         let sampled = self.sampled(voxel);
         let features = || self.features.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +240,7 @@ impl PreparedCloud {
         if let Some((_, _, known)) = features().iter().find(is_it) {
             return Arc::clone(known);
         }
-        // Not under the lock, as above.
+        // Made without holding the lock, as above.
         let new = Arc::new(self.describe(&sampled, orientation));
         keep(&mut features(), (voxel.to_bits(), orientation, Arc::clone(&new)));
         new
@@ -224,7 +267,7 @@ impl PreparedCloud {
     }
 }
 
-/// Adds what is new; of more than `KEPT` the oldest goes.
+/// Adds `new`, and drops the oldest of more than `KEPT`.
 fn keep<T>(kept: &mut Vec<T>, new: T) {
     if kept.len() == KEPT {
         kept.remove(0);
@@ -235,20 +278,20 @@ fn keep<T>(kept: &mut Vec<T>, new: T) {
 /// A cloud sampled with voxels of one size.
 #[derive(Debug, Clone)]
 pub struct SampledCloud {
-    /// The edge of a voxel.
+    /// Edge of a voxel.
     pub voxel: f64,
-    /// The centroids, relative to the centre of the cloud, neighbours mostly near each other in the list.
+    /// Centroids of the voxels, relative to the centre of the cloud. Neighbours in space are mostly neighbours in the list.
     pub points: Vec<[f64; 3]>,
-    /// The tree of the points.
+    /// k-d tree of the points.
     pub tree: KdTree,
     /// Made when first needed.
     normals: OnceLock<Vec<[f64; 3]>>,
-    /// The sums of the normals given with the cloud in each voxel; empty without.
+    /// Sum of the given normals in each voxel; empty without given normals.
     guides: Vec<[f64; 3]>,
 }
 
 impl SampledCloud {
-    /// Samples `points`.
+    /// Samples `points`; there is one of `given_normals` for each, if any.
     pub fn of(points: &[[f64; 3]], given_normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
         let sample = VoxelSample::with_normals(points, given_normals, voxel);
         let mut tree = KdTree::new(&sample.points);
@@ -261,11 +304,11 @@ impl SampledCloud {
         Self { voxel, points, tree, normals: OnceLock::new(), guides }
     }
 
-    /// The normals of the points, of either sign; zero where there is none.
+    /// Normals of the points, of either sign; zero where the neighbours do not determine a plane.
     pub fn normals(&self) -> &[[f64; 3]] {
         if self.normals.get().is_none() {
-            // Not inside the cell: a thread that waits for others takes up other work, which may want the same. Whoever is first is kept;
-            // all would be equal.
+            // Made outside of the cell: a thread that waits inside a parallel loop takes up other work, which may need the same cell. The
+            // first result is kept; all are equal.
             let _ = self.normals.set(normals::estimate(&self.points, &self.tree, NORMAL_RADIUS * self.voxel));
         }
         self.normals.get().map_or(&[], Vec::as_slice)
@@ -280,9 +323,9 @@ impl SampledCloud {
 /// The descriptors of a sampled cloud.
 #[derive(Debug, Clone)]
 pub struct Features {
-    /// The normals of the sampled, oriented.
+    /// Oriented normals of the sampled points.
     pub normals: Vec<[f64; 3]>,
-    /// Descriptors of the points that have one.
+    /// Descriptors, of the points that have one.
     pub fpfh: Fpfh,
 }
 
@@ -296,7 +339,7 @@ impl Features {
     }
 }
 
-/// Whether every point is so near one line that rounding of the coordinates may have moved it off.
+/// Whether all points are collinear up to the rounding of their coordinates.
 fn are_collinear(points: &[[f64; 3]], center: [f64; 3]) -> bool {
     let farthest_from = |origin: [f64; 3]| {
         points

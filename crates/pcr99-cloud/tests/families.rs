@@ -19,7 +19,7 @@ fn scans(family: &str, seed: u64) -> Scans {
 fn run(scans: &Scans, viewpoints: bool, params: &RegisterParams) -> CloudRegistration {
     let prepare = |points: &[[f64; 3]], k: usize| {
         let viewpoint = scans.viewpoints.filter(|_| viewpoints).map(|v| v[k]);
-        PreparedCloud::new(RawCloud::new(points).with_viewpoint(viewpoint)).expect("a cloud")
+        RawCloud::new(points).with_viewpoint(viewpoint).and_then(PreparedCloud::new).expect("a cloud")
     };
     register(&prepare(&scans.source, 0), &prepare(&scans.target, 1), params).expect("an outcome")
 }

@@ -342,7 +342,7 @@ fn a_known_viewpoint_orients_normals_and_tells_free_space() {
     let above = [3.0, 3.0, 8.0];
     let source_view = truth.inverse().apply(above);
     let prepare = |points: &[[f64; 3]], view| {
-        PreparedCloud::new(RawCloud::new(points).with_viewpoint(Some(view))).expect("a cloud")
+        RawCloud::new(points).with_viewpoint(view).and_then(PreparedCloud::new).expect("a cloud")
     };
     let (a, b) = (prepare(&source, source_view), prepare(&target, above));
     let found = register(&a, &b, &RegisterParams::new()).expect("an outcome");
@@ -366,7 +366,7 @@ fn normals_that_came_with_the_clouds_help_and_bad_ones_do_no_harm() {
     let bad = good.each_ref().map(|normals| normals.iter().map(|&n| signs(n)).collect::<Points>());
     for normals in [good, bad] {
         let clouds = [(&source, &normals[0]), (&target, &normals[1])]
-            .map(|(points, normals)| RawCloud::new(points).with_normals(Some(normals)))
+            .map(|(points, normals)| RawCloud::new(points).with_normals(normals.as_slice()).expect("as many"))
             .map(|cloud| PreparedCloud::new(cloud).expect("a cloud"));
         let found = register(&clouds[0], &clouds[1], &RegisterParams::new()).expect("an outcome");
         assert!(found.is_registered(), "{}", found.reason());
@@ -422,4 +422,31 @@ fn the_information_of_far_coordinates_is_well_conditioned() {
     let (c, d) = (near.information_center.expect("one"), far.information_center.expect("one"));
     assert!((0..3).all(|k| (d[k] - c[k] - utm.translation()[k]).abs() < 0.01));
     assert!((0..3).all(|k| c[k].abs() < 7.0), "in the overlap: {c:?}");
+}
+
+#[test]
+fn input_that_does_not_fit_is_an_error() {
+    let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let normals = [[0.0, 0.0, 1.0]; 2];
+    let error = RawCloud::new(&points).with_normals(normals.as_slice()).expect_err("two normals");
+    assert_eq!(error.to_string(), "2 normals for 3 points: give one for each point, or none");
+    let error = RawCloud::new(&points).with_viewpoint([0.0, f64::INFINITY, 0.0]).expect_err("infinite");
+    assert!(matches!(error, RegisterError::ViewpointNotFinite { .. }), "{error}");
+    let single = RawCloud::from_f32(&points.map(|p| p.map(|x| x as f32)));
+    assert_eq!(PreparedCloud::new(single).expect("three points").given(), 3);
+}
+
+#[test]
+fn rounds_tell_what_was_tried() {
+    let (source, target) = pair(24, &motion(24, 1.0, 1.0), 0.01);
+    let found = run(&source, &target, &RegisterParams::new());
+    let [round] = found.rounds[..] else { panic!("{:?}", found.rounds) };
+    assert_eq!(round.kind, pcr99_cloud::register::RoundKind::MutualMatches);
+    assert_eq!((round.status, round.doubt), (Some(found.status), found.doubt));
+    assert_eq!(round.sampled, [found.source.sampled, found.target.sampled]);
+    let matches = found.matches.as_ref().expect("matches");
+    assert_eq!((round.matches, round.best_inlier_count), (matches.matches, matches.inliers.len()));
+    assert!(round.candidates >= 1 && found.candidates.len() <= round.candidates + 1);
+    let reversed = run(&target, &source, &RegisterParams::new());
+    assert_eq!(reversed.rounds[0].sampled, [round.sampled[1], round.sampled[0]]);
 }

@@ -136,7 +136,7 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
         ("nan", "nan.csv`, line 1, column 6: NaN is not a finite number"),
         ("two", "two.csv`: 2 matches: at least 3 are needed"),
         ("no cloud", "none.ply"),
-        ("line", "line.xyz`: all 3 distinct points are on one line"),
+        ("line", "line.xyz`: all 3 points are collinear"),
         ("torn", "torn.ply`"),
         ("no pose", "none.txt"),
         ("odd pose", "odd.txt`: 3 number(s), but a transform has 16"),

@@ -122,8 +122,10 @@ fn read(path: &Path, quiet: bool) -> Result<Cloud> {
 /// With the normals that the file knows, and the viewpoint that it knows or that was given.
 fn prepared(cloud: &Cloud, viewpoint: Option<Place>, path: &Path) -> Result<PreparedCloud> {
     let viewpoint = viewpoint.map(|Place(at)| at).or(cloud.viewpoint);
-    let raw = RawCloud::new(&cloud.points).with_viewpoint(viewpoint).with_normals(cloud.normals.as_deref());
-    PreparedCloud::new(raw).with_context(|| format!("`{}`", path.display()))
+    let raw = RawCloud::new(&cloud.points)
+        .with_viewpoint(viewpoint)
+        .and_then(|raw| raw.with_normals(cloud.normals.as_deref()));
+    raw.and_then(PreparedCloud::new).with_context(|| format!("`{}`", path.display()))
 }
 
 /// The checked options, with the initial pose read from its file.

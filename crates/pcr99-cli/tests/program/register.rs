@@ -147,9 +147,9 @@ fn bad_input_is_named_and_nothing_is_written() {
         ("empty.xyz b.xyz", "`empty.xyz`: the file is empty"),
         (
             "two.xyz b.xyz",
-            "error: `two.xyz`: 2 distinct point(s) of 3; at least 3 that are finite are needed\n",
+            "error: `two.xyz`: the cloud has 2 distinct finite point(s) of 3, but a registration needs at least 3\n",
         ),
-        ("b.xyz line.xyz", "error: `line.xyz`: all 4 distinct points are on one line"),
+        ("b.xyz line.xyz", "error: `line.xyz`: all 4 points are collinear"),
         ("none.xyz b.xyz", "cannot read `none.xyz`"),
         ("- b.xyz", "a cloud must come from a file"),
         ("a.xyz b.xyz --initial short.txt", "`short.txt`: 4 number(s), but a transform has 16"),

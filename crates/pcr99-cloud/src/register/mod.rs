@@ -34,7 +34,9 @@ use rayon::ThreadPoolBuilder;
 
 pub use doubt::{Doubt, NotRefuted, RefutationTest};
 pub use error::RegisterError;
-pub use outcome::{CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, PoseRival};
+pub use outcome::{
+    CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, PoseRival, RoundKind, SearchRound,
+};
 pub use params::RegisterParams;
 
 use self::{
@@ -108,6 +110,7 @@ struct Task<'a> {
     params: &'a RegisterParams,
     stop: SharedStopCheck<'a>,
     stopped: Option<StopRequest>,
+    rounds: Vec<SearchRound>,
     clock: Clock,
 }
 
@@ -135,7 +138,7 @@ impl<'a> Task<'a> {
         let orientation = way.unwrap_or(Orientation::Consistent);
         let scale = if swapped { inverse_scale(params.scale()) } else { params.scale() };
         let pair = Pair { moving, fixed, orientation };
-        Self { pair, swapped, scale, params, stop, stopped: None, clock: Clock::start() }
+        Self { pair, swapped, scale, params, stop, stopped: None, rounds: Vec::new(), clock: Clock::start() }
     }
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
@@ -145,6 +148,29 @@ impl<'a> Task<'a> {
             (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
         };
         Ok(self.outcome(found))
+    }
+
+    /// The record of a round that has not been judged.
+    fn round(
+        &self,
+        kind: RoundKind,
+        sampled: &SampledPair,
+        attempt: Option<&Attempt>,
+        best: Option<&Candidate>,
+    ) -> SearchRound {
+        let outward =
+            |[moving, fixed]: [usize; 2]| if self.swapped { [fixed, moving] } else { [moving, fixed] };
+        let voxels = [sampled.moving.voxel, sampled.fixed.voxel];
+        SearchRound {
+            kind,
+            voxels: if self.swapped { [voxels[1], voxels[0]] } else { voxels },
+            sampled: outward([sampled.moving.points.len(), sampled.fixed.points.len()]),
+            matches: attempt.map_or(0, Attempt::matches),
+            candidates: attempt.map_or(0, Attempt::poses),
+            best_inlier_count: best.map_or(0, |best| best.inliers),
+            status: None,
+            doubt: None,
+        }
     }
 
     /// Whether the caller wants an end; remembers why.
@@ -223,8 +249,23 @@ impl<'a> Task<'a> {
             found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
             self.clock.lap("verify");
             let best = initial.clone().or_else(|| found.known.first().cloned());
-            let Some(best) = best else { break };
+            let kind = match effort {
+                Effort::Mutual => RoundKind::MutualMatches,
+                Effort::All => RoundKind::AllMatches,
+            };
+            let round = self.round(kind, &found.sampled, found.attempt.as_ref(), best.as_ref());
+            let Some(best) = best else {
+                self.rounds.push(round);
+                break;
+            };
             let judged = self.refine_and_judge(&found, &best, with_scale);
+            let (this, judgement) = &judged;
+            self.rounds.push(SearchRound {
+                best_inlier_count: this.inliers,
+                status: Some(judgement.status),
+                doubt: judgement.doubt,
+                ..round
+            });
             // When all of two underconstrained clouds overlaps, as of two spheres, no other pose would be better constrained.
             let Assessment { overlap_source, overlap_target, .. } = judged.1.assessment;
             let is_hopeless = matches!(judged.1.doubt, Some(Doubt::Underconstrained { .. }))
@@ -394,6 +435,7 @@ impl<'a> Task<'a> {
             information: fit.map(|fit| fit.information),
             matches,
             candidates: found.known.iter().map(candidate).collect(),
+            rounds: self.rounds,
             voxel: unit * found.sampled.voxel(scale),
             orientation: self.pair.orientation,
             stopped: self.stopped,

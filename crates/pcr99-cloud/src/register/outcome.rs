@@ -84,6 +84,54 @@ pub struct PoseRival {
     pub not_refuted_because: NotRefuted,
 }
 
+/// What a round of the registration was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RoundKind {
+    /// Looks for the scale with one ratio of the two voxel sizes. Its candidates are not judged.
+    Scale,
+    /// Searches the matches that are mutual nearest neighbours.
+    MutualMatches,
+    /// Searches all nearest neighbours, both ways, with normals of either side. Follows when the first round gives no reliable answer.
+    AllMatches,
+}
+
+impl RoundKind {
+    /// A short name for messages, for instance `mutual matches`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scale => "scale",
+            Self::MutualMatches => "mutual matches",
+            Self::AllMatches => "all matches",
+        }
+    }
+}
+
+/// One round of the registration: sample both clouds, match their descriptors, search the matches for poses, judge the best pose.
+///
+/// Verbose output can print one line for each round, for instance:
+/// `mutual matches: 4120 and 3987 sampled points, 1530 matches, 8 candidates, best with 212 inliers: registered`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SearchRound {
+    /// What the round was for.
+    pub kind: RoundKind,
+    /// Edge of a voxel of the source and of the target, each in its own units.
+    pub voxels: [f64; 2],
+    /// Sampled points of the source and of the target.
+    pub sampled: [usize; 2],
+    /// Number of matches between their descriptors.
+    pub matches: usize,
+    /// Number of poses that were taken from the matches and compared with the clouds.
+    pub candidates: usize,
+    /// Inlier count of the best pose known at the end of the round; 0 without one.
+    pub best_inlier_count: usize,
+    /// Status of that pose at the end of the round; `None` when it was not judged.
+    pub status: Option<Status>,
+    /// Why it was not registered; `None` when it was, and when it was not judged.
+    pub doubt: Option<Doubt>,
+}
+
 /// The result of the registration of two clouds: the best pose found, and whether it can be relied on.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -112,6 +160,8 @@ pub struct CloudRegistration {
     pub matches: Option<MatchSummary>,
     /// The poses that were compared with the clouds, best first. The first is the answer.
     pub candidates: Vec<PoseCandidate>,
+    /// The rounds of the registration, in their order, with counts and doubts. Empty when the caller stopped it before the first.
+    pub rounds: Vec<SearchRound>,
     /// Edge of a voxel, in target units.
     pub voxel: f64,
     /// How the normals were oriented.

@@ -8,7 +8,7 @@
 use pcr99::Scale;
 
 use super::{
-    Found, RegisterError, Task,
+    Found, RegisterError, RoundKind, Task,
     search::{Candidate, Effort},
 };
 
@@ -56,13 +56,16 @@ impl Task<'_> {
                 self.stop,
                 &mut self.clock,
             )?;
-            let new =
-                attempt.map(|a| a.candidates(&sampled, true, self.params.refinement())).unwrap_or_default();
+            let new = attempt
+                .as_ref()
+                .map(|a| a.candidates(&sampled, true, self.params.refinement()))
+                .unwrap_or_default();
             for candidate in new {
                 if best.as_ref().is_none_or(|best| candidate.merit() > best.merit()) {
                     best = Some(candidate);
                 }
             }
+            self.rounds.push(self.round(RoundKind::Scale, &sampled, attempt.as_ref(), best.as_ref()));
             self.clock.lap("verify");
             let clear = best.as_ref().is_some_and(|best| {
                 best.log10_nfa() < CLEAR_EVIDENCE

@@ -324,6 +324,16 @@ impl Pair<'_> {
 }
 
 impl Attempt {
+    /// Number of matches that were searched.
+    pub(super) fn matches(&self) -> usize {
+        self.matches.len()
+    }
+
+    /// Number of poses that the matches support.
+    pub(super) fn poses(&self) -> usize {
+        self.found.candidates.len()
+    }
+
     /// Each pose that the matches support, brought into place and held against the clouds.
     pub(super) fn candidates(
         &self,
