@@ -57,17 +57,17 @@ pub struct Evidence {
 }
 
 /// Registered needs a number of false alarms of at most this power of ten …
-const SIGNIFICANT: f64 = -1.0;
+const LARGEST_LOG10_NFA: f64 = -1.0;
 /// … and either this many effective inliers …
-const ENOUGH_EFFECTIVE: usize = 11;
+const ENOUGH_PLACES: usize = 11;
 /// … or at least four, and more than this share of the inliers: few, but scattered, and not each of them twice …
-const SCATTERED: f64 = 0.5;
+const SCATTERED_SHARE: f64 = 0.5;
 /// (three places are met by any transform) …
-const LEAST_EFFECTIVE: usize = 4;
+const FEWEST_PLACES: usize = 4;
 /// … and a rotation whose standard deviation, in degrees, is at most this …
-const FIRM_ROTATION: f64 = 2.5;
+const LARGEST_ROTATION_DEVIATION: f64 = 2.5;
 /// … and no other transform with more than this share of the evidence.
-const STRONG_RIVAL: f64 = 0.5;
+const LARGEST_RIVAL_RATIO: f64 = 0.5;
 
 impl Evidence {
     /// The largest number of effective inliers: more are as good as any number.
@@ -84,8 +84,8 @@ impl Evidence {
     }
 
     /// Whether chance alone does not explain it.
-    pub(crate) fn is_significant(&self) -> bool {
-        self.log10_nfa <= SIGNIFICANT
+    pub(crate) fn exceeds_chance(&self) -> bool {
+        self.log10_nfa <= LARGEST_LOG10_NFA
     }
 
     /// The doubt about a consensus of so many `inliers`, or `None` when the evidence confirms it.
@@ -93,14 +93,14 @@ impl Evidence {
     /// The conditions are tested in this order: chance, inliers at few places, an undetermined rotation, a rival.
     pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
         let few_but_scattered =
-            self.inlier_places >= LEAST_EFFECTIVE && self.inlier_places as f64 > SCATTERED * inliers as f64;
-        if !self.is_significant() {
+            self.inlier_places >= FEWEST_PLACES && self.inlier_places as f64 > SCATTERED_SHARE * inliers as f64;
+        if !self.exceeds_chance() {
             Some(Doubt::Chance { log10_nfa: self.log10_nfa })
-        } else if self.inlier_places < ENOUGH_EFFECTIVE && !few_but_scattered {
+        } else if self.inlier_places < ENOUGH_PLACES && !few_but_scattered {
             Some(Doubt::FewPlaces { places: self.inlier_places })
-        } else if self.rotation_deviation_deg > FIRM_ROTATION {
+        } else if self.rotation_deviation_deg > LARGEST_ROTATION_DEVIATION {
             Some(Doubt::LooseRotation { deviation_deg: self.rotation_deviation_deg })
-        } else if self.rival_evidence_ratio > STRONG_RIVAL {
+        } else if self.rival_evidence_ratio > LARGEST_RIVAL_RATIO {
             Some(Doubt::Ambiguous { evidence_ratio: self.rival_evidence_ratio })
         } else {
             None
@@ -159,22 +159,22 @@ impl Judge {
     ) -> Weighed {
         independent(consensus.points, consensus.inliers, consensus.residuals, &mut self.independent);
         let even = self.log10_nfa(consensus, background, &Crowd::default()) + penalty;
-        let stands_out = even <= SIGNIFICANT;
+        let stands_out = even <= LARGEST_LOG10_NFA;
         let log10_nfa =
-            if stands_out { self.in_the_crowd(consensus, background, penalty, even) } else { even };
+            if stands_out { self.log10_nfa_in_crowd(consensus, background, penalty, even) } else { even };
         let evidence = Evidence {
             log10_nfa,
             inlier_places: consensus.inliers.len(),
             rotation_deviation_deg: 0.0,
             rival_evidence_ratio: 0.0,
         };
-        let significant = evidence.is_significant();
+        let significant = evidence.exceeds_chance();
         let evidence = if significant { self.complete(evidence, consensus, background) } else { evidence };
         Weighed { evidence, stands_out }
     }
 
     /// The logarithm of the number of false alarms once it is seen how crowded it is, as closely as the verdict depends on it.
-    fn in_the_crowd(
+    fn log10_nfa_in_crowd(
         &mut self,
         consensus: &Consensus<'_>,
         background: &Background,
@@ -191,7 +191,7 @@ impl Judge {
             };
             // Every inlier but three has that factor at most.
             let at_worst = even + (consensus.inliers.len() as f64 - 3.0) * libm::log10(most);
-            if log10_nfa > SIGNIFICANT || at_worst <= SIGNIFICANT {
+            if log10_nfa > LARGEST_LOG10_NFA || at_worst <= LARGEST_LOG10_NFA {
                 break;
             }
         }
@@ -206,7 +206,7 @@ impl Judge {
         background: &Background,
     ) -> Evidence {
         let radius = background.patch(consensus.delta, consensus.model.scale());
-        let inlier_places = self.effective_support(consensus.points, consensus.inliers, radius);
+        let inlier_places = self.count_places(consensus.points, consensus.inliers, radius);
         let rotation_deviation_deg = rotation_deviation(consensus).to_degrees().min(180.0);
         Evidence { inlier_places, rotation_deviation_deg, ..evidence }
     }
@@ -236,7 +236,7 @@ impl Judge {
         };
         let background = Background::of(points, pairs.target_rounding());
         let evidence = self.weigh(&consensus, &background, 0.0).evidence;
-        if evidence.is_significant() { evidence } else { self.complete(evidence, &consensus, &background) }
+        if evidence.exceeds_chance() { evidence } else { self.complete(evidence, &consensus, &background) }
     }
 
     /// Of the residuals in `self.independent`.
@@ -246,14 +246,14 @@ impl Judge {
     }
 
     /// The inliers, counting those once that are within `radius` of one already counted.
-    fn effective_support(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
-        let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
+    fn count_places(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
+        let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
         count_scattered(&points.b, inliers, step, radius * radius, &mut self.scattered)
     }
 }
 
 /// Of more inliers than this, some are left out, evenly: that never counts too many.
-const MOST_LOOKED_AT: usize = 2 * MOST_SCATTERED;
+const LARGEST_SAMPLE: usize = 2 * MOST_SCATTERED;
 
 #[cfg(test)]
 mod tests {
@@ -267,11 +267,11 @@ mod tests {
             points.b[axis][..100].fill(center);
         }
         let mut judge = Judge::default();
-        assert_eq!(judge.effective_support(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
-        assert_eq!(judge.effective_support(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
-        assert_eq!(judge.effective_support(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
+        assert_eq!(judge.count_places(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
+        assert_eq!(judge.count_places(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
+        assert_eq!(judge.count_places(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
         // Every second of 220: half of the hundred copies are one, and sixty others.
-        assert_eq!(judge.effective_support(&points, &(0..220).collect::<Vec<_>>(), 0.001), 1 + 60);
+        assert_eq!(judge.count_places(&points, &(0..220).collect::<Vec<_>>(), 0.001), 1 + 60);
     }
 
     /// The conditions for a registered answer, one by one.

@@ -7,12 +7,12 @@ use super::Consensus;
 use pcr99_base::eigen::symmetric_eigen;
 
 /// Of more inliers than this, some are left out, evenly.
-const MOST_LOOKED_AT: usize = 128;
+const LARGEST_SAMPLE: usize = 128;
 
 /// Standard deviation of the rotation, in radians, about the axis that is held least; infinite when that is not held at all.
 pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
     let Consensus { points, model, inliers, sum, parameters, .. } = *consensus;
-    let step = inliers.len().div_ceil(MOST_LOOKED_AT).max(1);
+    let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
     let some = || inliers.iter().step_by(step).map(|&i| points.source(i as usize));
     let (mut count, mut mean) = (0.0, [0.0; 3]);
     for a in some() {

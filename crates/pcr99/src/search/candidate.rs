@@ -1,4 +1,4 @@
-//! Candidates: transforms refined until stable, with what they are worth; the best few distinct ones.
+//! Candidates: transforms that are refined until their inliers no longer change, with their evidence, and the list of the best.
 
 use pcr99_base::{
     Soa,
@@ -16,79 +16,80 @@ use crate::{
     evidence::{Background, Consensus, Judge, Weighed, fitted_parameters},
 };
 
-/// A transform that explains its inliers, and what that is worth among the points it was judged on.
+/// A refined transform with its inliers and its evidence among the points that it was judged on.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) model: Similarity,
-    /// Those within the threshold, ascending.
+    /// Indices of the matches within the threshold, ascending.
     pub(super) inliers: Vec<u32>,
-    /// The same, one bit each.
+    /// The inliers as a bit mask over all matches.
     mask: Vec<u64>,
-    /// Root mean square residual of the inliers.
+    /// Root mean square residual of the inliers, in internal units.
     pub(super) rmse: f64,
     pub(super) evidence: Evidence,
-    /// Whether it was worth looking at, whatever came of it: then its pairs need not be tried again.
+    /// Whether it exceeds chance against an even background. Then its pairs need not be tried again.
     pub(super) stands_out: bool,
 }
 
 impl Candidate {
-    /// Whether it can be trusted.
-    pub(super) fn is_reliable(&self) -> bool {
+    /// Whether its own evidence confirms it, rivals aside.
+    pub(super) fn is_registered(&self) -> bool {
         self.evidence.doubt(self.inliers.len()).is_none()
     }
 
-    /// Whether chance does not explain it; it may still be one patch of neighbours.
-    pub(super) fn is_significant(&self) -> bool {
-        self.evidence.is_significant()
+    /// Whether chance alone does not explain it. Its inliers may still be a single patch.
+    pub(super) fn exceeds_chance(&self) -> bool {
+        self.evidence.exceeds_chance()
     }
 
-    /// The evidence with each patch of neighbours counted once: a hundred copies of one match are worth no more than one.
-    fn effective_evidence(&self) -> f64 {
+    /// `log10_nfa` scaled by the number of places per inlier, so that a hundred copies of a match weigh no more than one.
+    fn evidence_per_place(&self) -> f64 {
         let log10_nfa = self.evidence.log10_nfa;
         let share = self.evidence.inlier_places as f64 / self.inliers.len() as f64;
         if log10_nfa < 0.0 { share * log10_nfa } else { log10_nfa }
     }
 
-    /// Better: more evidence; then more inliers.
+    /// Whether it has more evidence per place than `other`; ties go to the one with more inliers.
     pub(super) fn is_better_than(&self, other: &Self) -> bool {
-        (self.effective_evidence(), other.inliers.len()) < (other.effective_evidence(), self.inliers.len())
+        (self.evidence_per_place(), other.inliers.len()) < (other.evidence_per_place(), self.inliers.len())
     }
-    /// Whether match `i` is among its inliers.
+
+    /// Whether match `i` is an inlier.
     pub(super) fn explains(&self, i: u32) -> bool {
         self.mask[i as usize / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Whether two candidates explain for the most part the same matches.
+    /// Whether two candidates share more than half of the inliers of the smaller one.
     fn is_like(&self, other: &Self) -> bool {
         let shared = common(&self.mask, &other.mask) as usize;
         2 * shared > self.inliers.len().min(other.inliers.len())
     }
 }
 
-/// What refining needs to know of the problem.
+/// Threshold, scale constraint and background of a problem, in internal units.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Model {
-    /// `δ`, in our own units.
+    /// The inlier threshold `δ`.
     pub(super) delta: f64,
-    /// `s`, when it is known.
+    /// The scale `s`, when it is known.
     pub(super) known_scale: Option<f64>,
-    /// Bounds of an unknown `s`.
+    /// Lower and upper bound of an unknown `s`.
     pub(super) scale_range: Option<[f64; 2]>,
     pub(super) background: Background,
 }
 
 impl Model {
-    /// Number of parameters that a fit spends.
+    /// Number of parameters that a fit estimates.
     pub(super) fn parameters(&self) -> f64 {
         fitted_parameters(self.known_scale)
     }
 
-    /// Whether a fit was held back by a bound of the scale.
+    /// Whether the scale of a fit was clamped to a bound.
     fn is_at_bound(&self, model: &Similarity) -> bool {
         self.scale_range.is_some_and(|range| range.contains(&model.scale()))
     }
 
-    /// The least-squares fit that keeps to what is known of the scale: at a bound where it would be beyond.
+    /// The weighted least-squares fit of `inliers`, with the scale known, free, or clamped to its range.
     pub(super) fn fit(
         &self,
         points: &Soa,
@@ -98,7 +99,7 @@ impl Model {
         self.fit_by(|known_scale| least_squares::fit_weighted(points, inliers, known_scale, &weight))
     }
 
-    /// Of the matches whose squared residuals are at most `δ²`.
+    /// The fit of all matches whose squared residual is at most `δ²`.
     fn fit_within(&self, points: &Soa, residuals: &[f64]) -> Option<Similarity> {
         let sums = fit_sums_within(points, residuals, self.delta * self.delta);
         self.fit_by(|known_scale| least_squares::fit_sums(&sums, known_scale))
@@ -115,28 +116,28 @@ impl Model {
     }
 }
 
-/// A scale at the very end of its range would rather be beyond: the transform may be part of one that is. It needs 10⁴ times the
-/// evidence.
-const AT_BOUND: f64 = 4.0;
+/// Penalty on `log10_nfa` of a fit whose scale was clamped. It may belong to a consensus outside the range, so it needs 10⁴ times
+/// the evidence.
+const AT_BOUND_PENALTY: f64 = 4.0;
 
-/// Collects and refits until nothing changes; keeps its buffers.
+/// Alternates between collecting inliers and refitting. Buffers are kept between calls.
 #[derive(Debug, Default)]
 pub(super) struct Refiner {
     residuals: Vec<f64>,
-    /// The matches within the threshold, one bit each.
+    /// Bit mask of the matches within the threshold.
     mask: Vec<u64>,
     before: Vec<u64>,
     inliers: Vec<u32>,
     inlier_residuals: Vec<f64>,
 }
 
-/// More than one in so many is many.
-const MANY: usize = 5;
-/// Enough for any set that settles at all.
+/// A pass over all matches is faster than a pass over a list when more than one match in this many is an inlier.
+const DENSE: usize = 5;
+/// Largest number of refits. Sets that converge at all do so in fewer.
 const MOST_REFITS: usize = 30;
 
 impl Refiner {
-    /// Refines `model` on `points` and judges it; `None` when nothing is left of it.
+    /// Refines `model` on `points` and judges the result; `None` when fewer than three inliers remain.
     pub(super) fn refine(
         &mut self,
         points: &Soa,
@@ -148,7 +149,7 @@ impl Refiner {
         self.refine_collected(points, model, known, judge)
     }
 
-    /// The same, unless what `model` explains as it is has been found already.
+    /// Like [`refine`](Self::refine), but returns `None` when a candidate in `found` already covers the inliers of `model`.
     pub(super) fn refine_unless_known(
         &mut self,
         points: &Soa,
@@ -173,8 +174,7 @@ impl Refiner {
             if count < 3 {
                 return None;
             }
-            // Where many are inliers, a pass over all is faster than one over a list.
-            model = if MANY * count > points.len() {
+            model = if DENSE * count > points.len() {
                 known.fit_within(points, &self.residuals[..points.len()])?
             } else {
                 list(&self.mask, &mut self.inliers);
@@ -189,7 +189,7 @@ impl Refiner {
         self.judged(points, model, known, judge)
     }
 
-    /// A transform as it is, with the inliers that it explains.
+    /// Judges `model` without refining it.
     pub(super) fn judge(
         &mut self,
         points: &Soa,
@@ -223,17 +223,17 @@ impl Refiner {
             delta: known.delta,
             parameters: known.parameters(),
         };
-        let penalty = if known.is_at_bound(&model) { AT_BOUND } else { 0.0 };
+        let penalty = if known.is_at_bound(&model) { AT_BOUND_PENALTY } else { 0.0 };
         let Weighed { evidence, stands_out } = judge.weigh(&consensus, &known.background, penalty);
         let rmse = (consensus.sum / self.inliers.len() as f64).sqrt();
         let (inliers, mask) = (self.inliers.clone(), self.mask.clone());
         Some(Candidate { model, inliers, mask, rmse, evidence, stands_out })
     }
 
-    /// Residuals and mask of `model`.
+    /// Computes residuals and inlier mask of `model`.
     fn collect(&mut self, points: &Soa, model: &Similarity, delta: f64) {
         let n = points.len();
-        // Never made smaller: what is left behind needs no clearing when a larger set follows.
+        // Never shrunk, so that growing again does not clear what is overwritten anyway.
         if self.residuals.len() < n {
             self.residuals.resize(n, 0.0);
         }
@@ -243,12 +243,12 @@ impl Refiner {
     }
 }
 
-/// How many bits are set.
+/// Number of bits set.
 fn count(mask: &[u64]) -> usize {
     common(mask, mask) as usize
 }
 
-/// Which bits are set.
+/// Positions of the bits set.
 fn list(mask: &[u64], out: &mut Vec<u32>) {
     out.clear();
     for (word, &bits) in (0..).zip(mask) {
@@ -261,8 +261,8 @@ fn list(mask: &[u64], out: &mut Vec<u32>) {
     }
 }
 
-/// So many of some matches are nearly all of them.
-const NEARLY_ALL: f64 = 0.8;
+/// Fraction of a transform's inliers that counts as already explained by another candidate.
+const COVERED_SHARE: f64 = 0.8;
 
 /// The best few distinct candidates, best first.
 #[derive(Debug)]
@@ -280,7 +280,7 @@ impl Best {
         &self.kept
     }
 
-    /// Puts another in the place of the best.
+    /// Replaces the best candidate.
     pub(super) fn replace_first(&mut self, candidate: Candidate) {
         self.kept[0] = candidate;
     }
@@ -289,8 +289,10 @@ impl Best {
         self.kept.first()
     }
 
-    /// The strongest registered candidate that moves most inliers of the best elsewhere, with its share of the best's
-    /// evidence: its place among [`all`](Self::all), and `log10_nfa` of it over that of the best, between 0 and 1.
+    /// The strongest rival of the best candidate: its index in [`all`](Self::all) and the ratio of its `log10_nfa` to that of the
+    /// best, between 0 and 1.
+    ///
+    /// A rival is registered by its own evidence and moves more than half of the best's inliers by more than `3δ`.
     pub(super) fn rival(&self, points: &Soa, delta: f64) -> Option<(usize, f64)> {
         let (best, others) = self.kept.split_first()?;
         let step = best.inliers.len().div_ceil(64);
@@ -303,26 +305,27 @@ impl Best {
             let some = best.inliers.iter().step_by(step);
             2 * some.clone().filter(|i| apart(i)).count() > some.len()
         };
-        let place = others.iter().position(|other| other.is_reliable() && far(other))?;
+        let place = others.iter().position(|other| other.is_registered() && far(other))?;
         let ratio = others[place].evidence.log10_nfa / best.evidence.log10_nfa;
         Some((place + 1, ratio.clamp(0.0, 1.0)))
     }
 
-    /// Whether chance does not explain the best.
-    pub(super) fn is_significant(&self) -> bool {
-        self.first().is_some_and(Candidate::is_significant)
+    /// Whether chance alone does not explain the best candidate.
+    pub(super) fn exceeds_chance(&self) -> bool {
+        self.first().is_some_and(Candidate::exceeds_chance)
     }
 
-    /// Whether one that stands out explains nearly all of these matches, and as many in all.
+    /// Whether a candidate that stands out has as many inliers and nearly all of those in `mask`.
     fn covers(&self, mask: &[u64]) -> bool {
         let inliers = count(mask);
         self.kept.iter().filter(|kept| kept.stands_out && kept.inliers.len() >= inliers).any(|kept| {
             let explained = common(mask, &kept.mask) as usize;
-            explained as f64 >= NEARLY_ALL * inliers as f64
+            explained as f64 >= COVERED_SHARE * inliers as f64
         })
     }
 
-    /// Takes a candidate in, unless one like it is better, or it is worse than all of those there is room for.
+    /// Adds a candidate in order of evidence, replacing those that share its inliers. It is dropped when one of those is better, or
+    /// when the list is full of better ones.
     pub(super) fn insert(&mut self, candidate: Candidate) {
         if self.kept.iter().any(|kept| !candidate.is_better_than(kept) && candidate.is_like(kept)) {
             return;

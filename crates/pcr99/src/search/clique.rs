@@ -1,13 +1,13 @@
-//! From a pair to a small set of matches that are all consistent with each other.
+//! Grows a pair of matches to a clique: a small set in which every two matches are consistent.
 
 use super::edges::{Edges, Pair};
 
-/// At most so many common neighbours are looked at: they are in random order, so any of them do.
+/// Largest number of common neighbours considered: one per bit of a word. They are in random order, so the first ones are a fair sample.
 const MOST_MEMBERS: usize = 64;
-/// More members than this make a fit no better.
+/// Largest clique. More members do not improve the fit that starts the refinement.
 const LARGEST: usize = 12;
 
-/// A set of matches, each pair of which is consistent.
+/// A set of matches of which every two are consistent.
 #[derive(Debug, Default)]
 pub(super) struct Clique {
     pub(super) members: Vec<u32>,
@@ -15,9 +15,9 @@ pub(super) struct Clique {
 }
 
 impl Clique {
-    /// Grows `pair` greedily; false when fewer than `least` come together.
+    /// Grows `pair` greedily. Returns false when the clique stays below `least` members.
     pub(super) fn grow(&mut self, edges: &Edges, pair: &Pair, least: usize) -> bool {
-        // In one word the rows themselves say who is consistent with whom.
+        // With at most 64 matches a row of the graph is one word and needs no translation.
         let row = |i: u32| edges.row(i, pair.slice);
         if let ([one], [other]) = (row(pair.i), row(pair.j)) {
             return self.choose(one & other, pair, least, |k| (k as u32, row(k as u32)[0]));
@@ -36,7 +36,7 @@ impl Clique {
         if self.neighbours.len() + 2 < least {
             return false;
         }
-        // Who is consistent with whom among the neighbours, one bit each.
+        // Adjacency of the neighbours, one bit per pair.
         let mut adjacent = [0_u64; MOST_MEMBERS];
         for (k, &m) in self.neighbours.iter().enumerate() {
             let row = row(m);
@@ -53,8 +53,8 @@ impl Clique {
         grown
     }
 
-    /// Takes the members in one after the other: of those that are `left`, one bit each, always the one with most others left. `look`
-    /// tells which match a bit is, and with which it is consistent.
+    /// Adds members one by one, always the one with most remaining neighbours. `left` has a bit for each match that may be added;
+    /// `look` maps a bit to its match and to the bits of the matches consistent with it.
     fn choose(
         &mut self,
         mut left: u64,
@@ -65,7 +65,7 @@ impl Clique {
         self.members.clear();
         self.members.extend([pair.i, pair.j]);
         while left != 0 && self.members.len() < LARGEST {
-            // Ties by position.
+            // Ties go to the lower position.
             let (mut best, mut most) = ((0, 0), 0);
             let mut rest = left;
             while rest != 0 {
@@ -76,7 +76,7 @@ impl Clique {
                     (best, most) = ((member, adjacent), degree);
                 }
             }
-            // Too few are left to come to `least`.
+            // Too few are left to reach `least`.
             if self.members.len() + (most as usize) < least {
                 return false;
             }

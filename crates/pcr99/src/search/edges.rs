@@ -1,8 +1,8 @@
 //! Consistency as a graph: an edge joins two matches that could both be right.
 //!
-//! Known scale: `|‖b_i − b_j‖ − s‖a_i − a_j‖| ≤ τ`, one graph. Unknown scale: the logarithm of the scale is cut into slices;
-//! in each slice an edge joins two matches whose log ratio, with its tolerance `τ/‖b_i − b_j‖`, meets the slice. So an unknown
-//! scale is a known one, some dozens of times, with the same operations on bits.
+//! With a known scale there is one graph, with an edge where `|‖b_i − b_j‖ − s‖a_i − a_j‖| ≤ τ`. With an unknown scale the logarithm of
+//! the scale is cut into slices, each with a graph of its own. An edge joins two matches whose log ratio, within its tolerance
+//! `τ/‖b_i − b_j‖`, meets the slice. An unknown scale thus becomes a few dozen known ones, and the same bit operations serve both.
 
 use std::ops::Range;
 
@@ -18,91 +18,92 @@ use pcr99_base::{
     squared_distances,
 };
 
-/// Pairs with less tolerance than this many slices know their scale well enough to be judged.
+/// Largest number of further slices that a pair may meet. A pair that meets more does not determine its scale.
 const LONGEST_SPAN: u8 = 4;
-/// A tolerance of the log ratio beyond this tells nothing.
+/// Largest tolerance of a log ratio (natural logarithm). Beyond it, a pair is consistent with almost anything.
 const WIDEST_TOLERANCE: f32 = 0.4;
-/// At most so many slices, which show a consensus of one match in a hundred: each costs a row of bits per match.
+/// Largest number of slices, enough to show a consensus of one match in a hundred. Each slice costs a row of bits per match.
 const MOST_SLICES: u8 = 40;
-/// At least so many.
+/// Smallest number of slices.
 const FEWEST_SLICES: u8 = 12;
 
-/// The graph over one subset.
+/// The consistency graphs of one subset.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
     n: usize,
     words: usize,
-    /// How many slices; none for a known scale, which has one graph.
+    /// Number of slices; `None` for a known scale, which has one graph.
     slices: Option<usize>,
-    /// Graph after graph, row after row.
+    /// Adjacency bits, graph after graph, row after row.
     bits: Vec<u64>,
     degrees: Vec<u32>,
-    /// For every pair the first slice it meets, and how many more.
+    /// First slice that each pair meets, and the number of further ones.
     first: Vec<u8>,
     more: Vec<u8>,
     work: Work,
 }
 
-/// A pair that stands out by how many matches are consistent with both.
+/// A pair of matches with more common neighbours than expected by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
     pub(super) i: u32,
     pub(super) j: u32,
-    /// Its graph.
+    /// Index of its graph.
     pub(super) slice: u32,
-    /// How many matches are consistent with both.
+    /// Number of common neighbours: matches consistent with both.
     pub(super) support: u32,
-    /// How many would be by chance.
+    /// Number of common neighbours expected by chance.
     pub(super) expected: f32,
-    /// How far the support exceeds that, in standard deviations.
+    /// Excess of the support over the expectation, in standard deviations.
     pub(super) contrast: f32,
 }
 
 impl Pair {
-    /// The most contrasting first; ties by position.
+    /// Order of trial: highest contrast first, ties by position.
     pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
         other.contrast.total_cmp(&self.contrast).then((self.i, self.j).cmp(&(other.i, other.j)))
     }
 }
 
-/// Which pairs are worth a closer look.
+/// Conditions on the pairs to return.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
-    /// Those with at least this contrast …
+    /// Smallest contrast, in standard deviations.
     pub(super) contrast: f32,
-    /// … and, where so many matches agree already, only those that may come to more, or that have at least `RUNNER_UP`.
+    /// Number of inliers already found. Pairs must be able to exceed it, or have a contrast of at least `RUNNER_UP`.
     pub(super) to_beat: Option<u32>,
 }
 
-/// The contrast of a pair that may lead to another consensus, beside the best.
+/// Contrast, in standard deviations, of a pair that may belong to a consensus other than the best.
 const RUNNER_UP: f32 = 4.0;
 
 impl Pair {
-    /// One more than so many `inliers` would give each of its pairs so many common neighbours, and those by chance.
+    /// Whether the pair could belong to a consensus larger than `inliers`: it then has about `inliers − 1` common neighbours, besides
+    /// those expected by chance.
     pub(super) fn may_beat(&self, inliers: u32) -> bool {
         self.support as f32 >= 0.9 * (inliers as f32 - 1.0) + self.expected - self.expected.sqrt()
     }
 }
 
-/// Buffers for one thread.
+/// Buffers of one thread.
 #[derive(Debug, Default)]
 struct Work {
     unsorted: Vec<(u32, u32, u8)>,
-    /// Slice after slice.
+    /// Pairs sorted by slice.
     pairs: Vec<(u32, u32)>,
-    /// Where each slice ends.
+    /// End of each slice in `pairs`.
     ends: Vec<u32>,
     supports: Vec<u32>,
 }
 
 impl Edges {
-    /// How many bytes `n` matches need.
+    /// Number of bytes that the graphs of `n` matches need.
     pub(super) fn memory_needed(n: usize, known: bool) -> u64 {
         let (n, words) = (n as u64, n.div_ceil(64) as u64);
         if known { 8 * n * words } else { 8 * n * words * u64::from(MOST_SLICES) + 2 * n * 64 * words }
     }
 
-    /// The graph for a known scale.
+    /// Builds the graph for a known scale.
     pub(super) fn build_known(&mut self, subset: &Subset, tau: f64) {
         self.reset(subset.len(), None);
         let tau_sq = (tau * tau) as f32;
@@ -114,8 +115,8 @@ impl Edges {
         count_bits(&self.bits[..used], self.words, &mut self.degrees[..self.n]);
     }
 
-    /// The graphs for an unknown scale, whose logarithm may be bounded by `range`, to find a consensus of a `share` of the matches
-    /// or more.
+    /// Builds the graphs for an unknown scale. `range` bounds its logarithm. The slices are fine enough to show a consensus of a `share`
+    /// of the matches.
     pub(super) fn build_unknown(&mut self, subset: &Subset, tau: f64, range: Option<[f64; 2]>, share: f64) {
         let slicing = slicing(subset, tau, range, slices_to_show(share));
         let slices = usize::from(slicing.count);
@@ -158,7 +159,7 @@ impl Edges {
         (self.n, self.words, self.slices) = (n, n.div_ceil(64), slices);
         let rows = n * slices.unwrap_or(1);
         let spans = if slices.is_some() { n * 64 * self.words } else { 0 };
-        // Everything is written before it is read: no need to clear, nor to give back what larger subsets needed.
+        // Everything is written before it is read, so nothing is cleared. Buffers of larger subsets are kept.
         grow(&mut self.bits, rows * self.words);
         grow(&mut self.degrees, rows);
         grow(&mut self.first, spans);
@@ -171,17 +172,16 @@ impl Edges {
         &self.bits[start..start + self.words]
     }
 
-    /// How many pairs there are whose difference of positions, going round, is in `differences`.
+    /// Number of pairs whose cyclic difference of positions is in `differences`.
     pub(super) fn pairs_at(&self, differences: &Range<usize>) -> u64 {
-        // With an even number, the largest difference meets every pair twice.
+        // With an even number of matches, the largest difference meets every pair twice.
         let all = (self.n * differences.len()) as u64;
         let twice = self.n.is_multiple_of(2) && differences.contains(&(self.n / 2));
         if twice { all - (self.n / 2) as u64 } else { all }
     }
 
-    /// Judges the pairs `(i, i + d)`, going round, for all `d` in `differences` (at most half the number of matches), and returns
-    /// those that are wanted, in any order. Positions are in random order, so each difference is a
-    /// random sample of the pairs; all differences together are all pairs.
+    /// Judges the pairs `(i, i + d mod n)` for all `d` in `differences`, at most `n/2`, and returns those that are wanted, in any order.
+    /// Positions are in random order, so each difference is a random sample of the pairs; all differences together are all pairs.
     pub(super) fn supported_pairs(&mut self, differences: Range<usize>, wanted: Wanted, out: &mut Vec<Pair>) {
         out.clear();
         let mut work = std::mem::take(&mut self.work);
@@ -242,17 +242,17 @@ impl Edges {
         }
     }
 
-    /// The columns `i + d` of row `i`, going round: up to the end, and from the start on.
+    /// The columns `i + d mod n` of row `i`, as a range up to the end and a range from the start.
     fn columns(&self, i: usize, differences: &Range<usize>) -> [Range<usize>; 2] {
         let n = self.n;
-        // Half way round, both ends of a pair would meet it.
+        // At half way round, a pair would be met from both of its ends.
         let last =
             if 2 * (differences.end - 1) == n && i >= n / 2 { differences.end - 1 } else { differences.end };
         let (from, to) = (i + differences.start.min(last), i + last);
         [from.min(n)..to.min(n), from.max(n) - n..to.max(n) - n]
     }
 
-    /// Puts the pairs into `work.pairs`, slice after slice, and where each slice ends into `work.ends`.
+    /// Sorts the pairs by slice into `work.pairs`, with the end of each slice in `work.ends`.
     fn sort_into_slices(
         &self,
         rows: Range<usize>,
@@ -271,11 +271,11 @@ impl Edges {
                 let at = i * span + columns.start..i * span + columns.end;
                 let spans = self.first[at.clone()].iter().zip(&self.more[at]);
                 for (j, (&first, &more)) in columns.zip(spans) {
-                    // The middle of its span; a pair that meets too many slices does not know its scale.
+                    // The middle of the slices that the pair meets; none when it meets too many.
                     let known = (more <= LONGEST_SPAN) & (first != NOWHERE);
                     let slice = if known { first + more / 2 } else { NOWHERE };
                     starts[usize::from(slice) + 1] += 1;
-                    // Without a branch that nobody could guess: what is not wanted is written over.
+                    // Branch-free, because the outcome is unpredictable: an unwanted entry is overwritten by the next.
                     work.unsorted[count] = (i as u32, j as u32, slice);
                     count += usize::from(known);
                 }
@@ -289,12 +289,12 @@ impl Edges {
             work.pairs[*at as usize] = (i, j);
             *at += 1;
         }
-        // Each start has moved on to the end of its slice.
+        // Each start has advanced to the end of its slice.
         work.ends.clear();
         work.ends.extend_from_slice(&starts[..slices]);
     }
 
-    /// Appends the pairs that stand out.
+    /// Appends the pairs that meet the conditions.
     fn keep(
         &self,
         slice: usize,
@@ -307,10 +307,10 @@ impl Edges {
         let least = wanted.contrast;
         let least_sq = least.max(0.0) * least.max(0.0);
         for (i, j, support) in pairs {
-            // With many right matches everything is expected; then chance is not the measure.
+            // With many right matches the degrees say nothing of chance, so the expectation is capped at n/16.
             let expected = (degrees[i as usize] as f32 * degrees[j as usize] as f32 * per_match).min(cap);
             let (excess, variance) = (support as f32 - expected, expected + 0.25);
-            // One branch that is hardly ever taken, instead of two that cannot be guessed.
+            // A single branch that is rarely taken predicts better than two.
             let stands_out = (excess > 0.0) & (excess * excess >= least_sq * variance);
             if stands_out | (least == f32::NEG_INFINITY) {
                 let contrast = excess / variance.sqrt();
@@ -329,7 +329,7 @@ fn grow<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Calls `make` with the number and the content of each part of `size`; in parallel when there are many matches.
+/// Calls `make` with the index and the content of each part of `size`, in parallel when `n` is at least `WORTH_IT`.
 fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(usize, &mut [T]) + Sync) {
     let each = |(k, part): (usize, &mut [T])| make(k, part);
     if n < WORTH_IT {
@@ -339,19 +339,19 @@ fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(us
     }
 }
 
-/// How many slices show a consensus of a `share` of the matches. By chance a pair has so many common neighbours as the square of
-/// the width of a slice says, by right as the share says: the width may grow with its root.
+/// Number of slices that show a consensus of a `share` of the matches. The common neighbours expected by chance grow with the square
+/// of the width of a slice, those of a consensus with the share, so the width may grow with the root of the share.
 fn slices_to_show(share: f64) -> u8 {
     let slices = f64::from(MOST_SLICES) * (0.01 / share).sqrt();
     slices.clamp(f64::from(FEWEST_SLICES), f64::from(MOST_SLICES)) as u8
 }
 
-/// Slices that cover the scales which the pairs of the subset suggest, at most so many.
+/// Slices that cover the scales suggested by the pairs of the subset, at most `most` of them.
 fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slicing {
-    // Squared distances of some pairs, some hundreds at most.
+    // Squared distances of a sample of at most 256 pairs.
     let n = subset.len();
     let looked_at = n.min(n / 4 + 16).min(256);
-    // Coincident points have no ratio.
+    // Coincident points have no log ratio.
     let is_length = |sq: f64| sq >= f64::MIN_POSITIVE && sq.is_finite();
     let (sources_sq, mut targets_sq): (Vec<f64>, Vec<f64>) = (0..looked_at)
         .map(|k| (k, if k + n / 2 < n { k + n / 2 } else { k + n / 2 - n }))
@@ -377,7 +377,7 @@ fn slicing(subset: &Subset, tau: f64, range: Option<[f64; 2]>, most: u8) -> Slic
     }
 }
 
-/// The value below which about this part of all values are.
+/// The value below which about a fraction `part` of the values lie.
 fn quantile(values: &mut [f64], part: f64) -> Option<f64> {
     let place = (part * values.len().checked_sub(1)? as f64) as usize;
     Some(*values.select_nth_unstable_by(place, f64::total_cmp).1)

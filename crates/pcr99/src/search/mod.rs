@@ -1,38 +1,42 @@
-//! The default method: search pairs, judge by evidence.
+//! The default method: a search over pairs of matches, judged by evidence.
 //!
-//! A pair of right matches has probability `w²`, not `w³`, and is recognised by its *common neighbours*: matches that are
-//! consistent with both under the noise bound. Well supported pairs are grown to small cliques, fitted by least squares,
-//! refined by collecting and refitting until stable, and judged by their number of false alarms.
+//! With a fraction `w` of right matches, a random pair is right with probability `w²`; a random triplet only with `w³`. A right pair is
+//! recognised by its *common neighbours*, the matches that are consistent with both of its members. Well supported pairs are grown to
+//! small cliques and fitted by least squares. Each fit is refined until its inliers no longer change, and judged by its number of
+//! false alarms.
 //!
 //! | step | module |
 //! |---|---|
-//! | one level after the other, each a pass over the pairs of a subset | `level` |
+//! | one round: the pairs of a subset, tried in order of contrast | `round` |
 //! | a random subset of the matches: 64, 256, 1024, … | `subset` |
-//! | its consistency graph, in bits; one slice, or one for each scale | `edges` |
-//! | pairs by their common neighbours, the most contrasting first | `edges` |
+//! | its consistency graph as bits; one graph, or one per slice of scales | `edges` |
+//! | the pairs with many common neighbours | `edges` |
 //! | a clique around a pair | `clique` |
-//! | fit, collect, refit, judge; the best few | `candidate` |
-//! | what has been found, and whether it is enough | `progress` |
-//! | a last fit with weights | `polish` |
+//! | candidates: fit, collect inliers, refit, judge | `candidate` |
+//! | what has been found, and whether the search may stop | `progress` |
+//! | a final fit with weights | `polish` |
 //! | the threshold, where none is given | `threshold` |
 //!
-//! Easy problems are settled in a subset of 64, before anything of size `n²` exists; hard ones go on to larger subsets and at last
-//! to all matches, or to as many as the memory budget and `LARGEST` allow.
+//! Easy problems are solved in a subset of 64 matches, before anything of size `n²` exists. Hard ones continue with larger subsets, up
+//! to all matches or as many as the memory budget and `LARGEST` allow.
 //!
 //! # When it stops
 //!
-//! Let `w` be the share of right matches if the best consensus had one more. A pair of such a consensus is drawn with probability
-//! `w²` and recognised with at least 0.6; the search stops when `(1 − 0.6·w²)^pairs` is below the accepted probability of a miss,
-//! and the subset is so large that it almost certainly holds enough of that consensus to be recognised. Or when all pairs have been
-//! examined.
+//! Let `w` be the fraction of right matches that a consensus larger by one than the best would have. A random pair belongs to it with
+//! probability `w²` and is recognised with probability at least 0.6. The search stops when both conditions hold:
+//!
+//! * `(1 − 0.6·w²)^pairs` is at most the accepted probability of a miss;
+//! * the subset holds enough of such a consensus to recognise it, up to the same probability.
+//!
+//! It also stops when all pairs have been examined.
 
 mod candidate;
 mod clique;
 mod edges;
-mod level;
 mod params;
 mod polish;
 mod progress;
+mod round;
 mod subset;
 mod threads;
 mod threshold;
@@ -41,7 +45,7 @@ use self::{
     candidate::{Candidate, Model, Refiner},
     clique::Clique,
     edges::{Edges, Pair},
-    progress::{DOUBTFUL_EFFORT, Progress, reliable},
+    progress::{DOUBTFUL_EFFORT, Progress, registered},
     subset::{Order, Subset},
     threads::Threads,
 };
@@ -62,15 +66,15 @@ use crate::{
 
 pub use params::Params;
 
-/// Registers `pairs` by the default method. For many problems keep a [`Solver`].
+/// Registers `pairs` by the default method. For many problems, keep a [`Solver`].
 ///
 /// # Errors
-/// At present none: what could be wrong was checked when `pairs`, `scale` and `params` were made.
+/// None at present: `pairs`, `scale` and `params` were checked when they were made.
 pub fn solve(pairs: &Correspondences, scale: Scale, params: &Params) -> Result<Registration, Error> {
     Solver::new().solve(pairs, scale, params)
 }
 
-/// Solves one problem after the other in the same memory.
+/// The default method, with buffers that are reused from one problem to the next.
 #[derive(Debug, Default)]
 pub struct Solver {
     order: Order,
@@ -83,25 +87,26 @@ pub struct Solver {
     threads: Threads,
 }
 
-/// `τ = 0.7 δ`: with `δ` five standard deviations, 2.5 of the difference of two distances.
+/// Ratio `τ/δ` of the tolerance on a difference of distances to the inlier threshold. With `δ` at five standard deviations of the
+/// noise, `τ` is 2.5 standard deviations of such a difference.
 const TAU: f64 = 0.7;
-/// The first subset.
+/// Size of the first subset, in matches: one machine word per row of the graph.
 const FIRST_SUBSET: usize = 64;
-/// The largest with a known scale: half a thousand million pairs, some seconds' work if nothing is found.
+/// Largest subset with a known scale, in matches. Its 5·10⁸ pairs take some seconds if nothing is found.
 const LARGEST_KNOWN: usize = 1 << 15;
-/// The largest with an unknown scale, or while the threshold is not known yet.
+/// Largest subset with an unknown scale or threshold, in matches.
 const LARGEST: usize = 1 << 14;
-/// Each further one is so many times larger.
+/// Growth factor from one subset to the next, while nothing has been found.
 const GROWTH: usize = 4;
 /// Pairs tried in each round by default, at most.
 const DEFAULT_EFFORT: u64 = 100_000;
 /// Pairs tried in each round, at most, while the threshold is not known yet: this many, or a tenth of the effort where that is more.
 const LIMITED_EFFORT: u64 = 10_000;
-/// The widest threshold, relative to the extent of the targets.
+/// Largest threshold, relative to the longest half-axis of the targets. A larger one would not tell matches apart.
 const WIDEST: f64 = 0.3;
-/// How often the best is fitted with weights at most.
+/// Largest number of weighted fits of the answer.
 const MOST_POLISHES: usize = 4;
-/// Less than this single precision cannot tell.
+/// Smallest `τ`, in internal units: single precision resolves no less.
 const FINEST_TAU: f64 = 1e-5;
 
 /// How much a search may try.
@@ -123,17 +128,17 @@ impl Effort {
     }
 }
 
-/// A problem in our own units.
+/// A problem in internal units.
 struct Problem<'a> {
     points: &'a Soa,
     model: Model,
     weights: Option<&'a [f64]>,
-    /// No smaller than single precision can tell.
+    /// Tolerance on a difference of distances.
     tau: f64,
 }
 
 impl Solver {
-    /// A solver that holds no memory yet.
+    /// A solver without buffers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -151,7 +156,7 @@ impl Solver {
         self.solve_until(pairs, scale, params, &stop::never)
     }
 
-    /// Registers `pairs`, asking `stop` now and then whether to end with the best found so far.
+    /// Registers `pairs` and returns the best found so far when `stop` asks for it.
     ///
     /// # Errors
     /// As [`solve`].
@@ -185,7 +190,6 @@ impl Solver {
         let mut progress = Progress::new(params.candidates());
         let delta = match params.threshold() {
             Some(delta) => {
-                // A larger one would tell nothing apart.
                 let delta = pairs.target_length_inward(delta).min(WIDEST * background.extent());
                 self.search(&problem(delta), params, Effort::Full, &mut progress, stop);
                 delta
@@ -194,7 +198,7 @@ impl Solver {
         };
         clock.lap("search");
         self.polish(&problem(delta), &mut progress);
-        // As given, to the bit, where it was used as given.
+        // A threshold that was used as given is returned to the bit.
         let given = params.threshold().filter(|given| pairs.target_length_inward(*given) == delta);
         let threshold = given.map_or_else(|| pairs.target_length_outward(delta), |given| given.get());
         let registration = self.outcome(pairs, &problem(delta), threshold, progress);
@@ -202,7 +206,7 @@ impl Solver {
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
 
-    /// Searches along the ladder of thresholds; returns the one that suits.
+    /// Searches with one threshold after the other and returns the one that suits the consensus found.
     fn search_with_any_threshold<'a>(
         &mut self,
         problem: &impl Fn(f64) -> Problem<'a>,
@@ -234,21 +238,21 @@ impl Solver {
                 best = Some((candidate, delta));
             }
             let asked = matches!(here.stopped_because, StopReason::TimeLimit | StopReason::Interrupted);
-            if asked || best.as_ref().is_some_and(|(best, _)| best.is_reliable()) {
+            if asked || best.as_ref().is_some_and(|(best, _)| best.is_registered()) {
                 break;
             }
         }
         let Some((candidate, delta)) = best else { return threshold::LADDER[0] * extent };
         progress.best.insert(candidate);
         if !matches!(progress.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
-            && reliable(&progress.best).is_some()
+            && registered(&progress.best).is_some()
         {
             self.search(&problem(delta), params, Effort::Full, progress, stop);
         }
         delta
     }
 
-    /// Levels of growing subsets until one of them settles it. `effort` bounds the pairs tried in each.
+    /// Runs rounds on growing subsets until one of them ends the search. `effort` bounds the pairs tried in each.
     fn search(
         &mut self,
         problem: &Problem<'_>,
@@ -280,7 +284,7 @@ impl Solver {
             }
             progress.effort = effort.pairs(params);
             progress.doubtful_effort = DOUBTFUL_EFFORT.max(params.effort() / 10);
-            if let Some(reason) = self.level(problem, params, size, size == largest, progress, stop) {
+            if let Some(reason) = self.round(problem, params, size, size == largest, progress, stop) {
                 progress.stopped_because = reason;
                 return;
             }
@@ -291,20 +295,20 @@ impl Solver {
                 return;
             }
             let wanted = progress
-                .wanted_subset(n, params.miss_probability())
+                .needed_subset(n, params.miss_probability())
                 .unwrap_or(size * GROWTH)
                 .max(size + size / 4);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
         }
     }
 
-    /// Fits the best once more, with weights; and again where that makes it explain other matches.
+    /// Refits the answer with weights, and repeats while that changes its inliers.
     fn polish(&mut self, problem: &Problem<'_>, progress: &mut Progress) {
         for _ in 0..MOST_POLISHES {
-            let Some(best) = reliable(&progress.best) else { return };
+            let Some(best) = registered(&progress.best) else { return };
             let polished = polish::polish(problem.points, best, &problem.model)
                 .and_then(|model| self.refiner.judge(problem.points, model, &problem.model, &mut self.judge));
-            let Some(polished) = polished.filter(Candidate::is_reliable) else { return };
+            let Some(polished) = polished.filter(Candidate::is_registered) else { return };
             let settled = polished.inliers == best.inliers;
             progress.best.replace_first(polished);
             if settled {
@@ -332,7 +336,7 @@ impl Solver {
         let (Some(first), Some(answer)) = (best.first(), candidates.first_mut()) else {
             return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
         };
-        let rival = best.rival(problem.points, problem.model.delta).filter(|_| first.is_significant());
+        let rival = best.rival(problem.points, problem.model.delta).filter(|_| first.exceeds_chance());
         answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |(_, ratio)| ratio);
         let answer = *answer;
         let doubt = answer.evidence.doubt(answer.inlier_count);
@@ -355,7 +359,7 @@ impl Solver {
 
     /// All of a candidate's evidence. The search leaves some of it out where chance explains the candidate.
     fn complete(&mut self, problem: &Problem<'_>, candidate: &Candidate) -> Evidence {
-        if candidate.is_significant() {
+        if candidate.exceeds_chance() {
             return candidate.evidence;
         }
         let affine = Affine::from(&candidate.model);

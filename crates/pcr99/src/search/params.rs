@@ -1,8 +1,8 @@
-//! The parameters of the default method.
+//! Parameters of the default method.
 
 use crate::{Error, Positive};
 
-/// The parameters of the default method. All have defaults, the threshold too: without one it is found from the data.
+/// Parameters of the default method. All have defaults; without a threshold, it is estimated from the data.
 ///
 /// ```
 /// let params = pcr99::Params::new().with_threshold(0.05)?.with_candidates(3)?;
@@ -35,32 +35,33 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The defaults.
+    /// The default parameters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How far a right match may be off, in target units (`δ`). Default: found from the data.
+    /// Sets the inlier threshold `δ`: the largest residual of a right match, in target units. About five standard deviations of the
+    /// noise of a coordinate is a good choice. Default: estimated from the data.
     ///
     /// # Errors
-    /// Unless finite and positive.
+    /// [`Error::NotPositive`] unless `threshold` is finite and positive.
     pub fn with_threshold(self, threshold: f64) -> Result<Self, Error> {
         Ok(Self { threshold: Some(Positive::new("threshold", threshold)?), ..self })
     }
 
-    /// The search stops when the probability of having missed a larger consensus is below this. Default 10⁻⁶.
+    /// Sets the accepted probability that a larger consensus was missed, at which the search stops. Default 10⁻⁶.
     ///
     /// # Errors
-    /// Unless positive and at most ½.
+    /// [`Error::NotPositive`] or [`Error::OutOfRange`] unless it is positive and at most 0.5.
     pub fn with_miss_probability(self, probability: f64) -> Result<Self, Error> {
         Positive::within("miss_probability", probability, [1e-300, 0.5])?;
         Ok(Self { miss_probability: probability, ..self })
     }
 
-    /// How many distinct candidates are returned at most. Default 5.
+    /// Sets the largest number of distinct candidates to return. Default 5.
     ///
     /// # Errors
-    /// When zero.
+    /// [`Error::Zero`] when it is zero.
     pub fn with_candidates(self, candidates: usize) -> Result<Self, Error> {
         if candidates == 0 {
             Err(Error::Zero { name: "candidates" })
@@ -69,61 +70,62 @@ impl Params {
         }
     }
 
-    /// How many bytes the tables over pairs of matches may take. Default 1 GiB. More matches than fit are searched through
-    /// random subsets.
+    /// Sets the memory for the tables over pairs of matches, in bytes. Default 1 GiB. More matches than fit are searched in random
+    /// subsets.
     pub fn with_memory_budget(self, bytes: u64) -> Self {
         Self { memory_budget: bytes, ..self }
     }
 
-    /// How many pairs of matches are tried at most in each subset. Default 100 000. Where there is nothing to find, the time grows with it.
+    /// Sets the largest number of pairs of matches tried in each round. Default 100 000. Where there is nothing to find, the running
+    /// time grows with it.
     ///
     /// # Errors
-    /// When zero.
+    /// [`Error::Zero`] when it is zero.
     pub fn with_effort(self, pairs: u64) -> Result<Self, Error> {
         if pairs == 0 { Err(Error::Zero { name: "effort" }) } else { Ok(Self { effort: pairs, ..self }) }
     }
 
-    /// How many threads to use; 0, the default, takes all cores. The result does not depend on it.
+    /// Sets the number of threads; 0, the default, uses all cores. The result does not depend on it.
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Decides in which order pairs are examined. Default 0.
+    /// Sets the seed of the random order in which pairs are examined. Default 0.
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// `δ`, when it is given.
+    /// The inlier threshold `δ`, when it is given.
     pub fn threshold(&self) -> Option<Positive> {
         self.threshold
     }
 
-    /// The accepted probability of having missed a larger consensus.
+    /// The accepted probability that a larger consensus was missed.
     pub fn miss_probability(&self) -> f64 {
         self.miss_probability
     }
 
-    /// How many distinct candidates are returned at most.
+    /// The largest number of distinct candidates to return.
     pub fn candidates(&self) -> usize {
         self.candidates
     }
 
-    /// How many bytes the tables over pairs of matches may take.
+    /// The memory for the tables over pairs of matches, in bytes.
     pub fn memory_budget(&self) -> u64 {
         self.memory_budget
     }
 
-    /// How many pairs of matches are tried at most in each subset.
+    /// The largest number of pairs of matches tried in each round.
     pub fn effort(&self) -> u64 {
         self.effort
     }
 
-    /// How many threads to use; 0 takes all cores.
+    /// The number of threads; 0 uses all cores.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The seed.
+    /// The seed of the random order of pairs.
     pub fn seed(&self) -> u64 {
         self.seed
     }

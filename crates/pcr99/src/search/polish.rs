@@ -1,11 +1,12 @@
-//! The last touch: a fit that knows that some of the inliers are not.
+//! The final fit, which weights each inlier by the probability that it is right.
 //!
-//! Among many wrong matches some lie within the threshold by chance, and pull at a least-squares fit. How many is known:
-//! `(n − k)·α(δ)`. So each inlier gets the probability that it is right as its weight.
+//! Among many wrong matches some lie within the threshold by chance and distort a least-squares fit. Their expected number is
+//! `(n − k)·α(δ)`.
 //!
-//! Few inliers are left out one at a time: where the fit of the others expects a match tells far more than its residual under a fit
-//! that it has pulled towards itself. Among many, one pulls little, and all residuals are set against a Gaussian of the noise found; a
-//! few rounds settle weights, noise and fit.
+//! * Few inliers are left out one at a time. The distance of a match from where the fit of the others expects it says far more than
+//!   its residual under a fit that it has distorted itself.
+//! * Among many inliers, one distorts little. All residuals are compared with a Gaussian of the noise found, and a few iterations
+//!   determine weights, noise and fit.
 
 use super::candidate::{Candidate, Model};
 use pcr99_base::{
@@ -15,16 +16,16 @@ use pcr99_base::{
 
 use crate::Similarity;
 
-/// Fewer wrong matches than this share of the inliers do no harm.
+/// Expected wrong matches, as a fraction of the inliers, below which the plain fit is kept.
 const HARMLESS: f64 = 0.002;
-/// Up to so many are left out one at a time.
+/// Largest number of inliers that are left out one at a time.
 const FEW: usize = 32;
-/// Rounds of weights and fits.
-const ROUNDS: usize = 6;
-/// Weights that change by less are settled.
+/// Largest number of iterations of weights and fits.
+const ITERATIONS: usize = 6;
+/// Change of a weight below which the iteration ends.
 const SETTLED: f64 = 0.05;
 
-/// The transform of a candidate fitted again with weights; `None` where that is not needed or not possible.
+/// The weighted fit of a candidate's inliers; `None` where it is not needed or not possible.
 pub(super) fn polish(points: &Soa, candidate: &Candidate, known: &Model) -> Option<Similarity> {
     let inliers = &candidate.inliers;
     let (n, k) = (points.len() as f64, inliers.len() as f64);
@@ -41,10 +42,10 @@ pub(super) fn polish(points: &Soa, candidate: &Candidate, known: &Model) -> Opti
     }
 }
 
-/// Each inlier is weighed by the others, as far as those are right themselves; a few rounds settle it.
+/// The fit with each inlier weighted by the odds that the others give it.
 fn leave_out(points: &Soa, inliers: &[u32], known: &Model, density_of_wrong: f64) -> Option<Similarity> {
     let mut weights = vec![1.0; inliers.len()];
-    for _ in 0..ROUNDS {
+    for _ in 0..ITERATIONS {
         let odds = odds_of_wrong(points, inliers, &weights, known, density_of_wrong)?;
         let before = std::mem::replace(&mut weights, odds.iter().map(|odds| 1.0 / (1.0 + odds)).collect());
         if weights.iter().zip(&before).all(|(now, before)| (now - before).abs() < SETTLED) {
@@ -54,13 +55,13 @@ fn leave_out(points: &Soa, inliers: &[u32], known: &Model, density_of_wrong: f64
     known.fit(points, inliers, |k| weights[k])
 }
 
-/// For each inlier, how much likelier it is wrong than right, given the others and how likely those are right.
+/// Odds that each inlier is wrong, given the others and their weights.
 ///
-/// Where the others expect it is uncertain by the noise, by how well they hold the transform there (`h`), and by how well they tell the noise
-/// itself: with `S` the sum of their squared residuals and `ν` its degrees of freedom, its distance `d` from there has the density of
-/// Student's distribution in space,
+/// The place where the others expect a match is uncertain by the noise, by the leverage `h` of the others at that place, and by the
+/// uncertainty of the noise itself. With `S` the sum of their squared residuals and `ν` its degrees of freedom, the distance `d` from
+/// that place follows Student's distribution in space, with the density
 /// `Γ((ν+3)/2)/Γ(ν/2) · (π (1+h) S)^(−3/2) · (1 + d²/((1+h) S))^(−(ν+3)/2)`.
-/// The sum of squared residuals with and without it differs by `d²/(1+h)`.
+/// The sums of squared residuals with and without the match differ by `d²/(1+h)`.
 fn odds_of_wrong(
     points: &Soa,
     inliers: &[u32],
@@ -74,7 +75,7 @@ fn odds_of_wrong(
     let now = Affine::from(&now);
     let residuals: Vec<f64> = inliers.iter().map(|&i| squared_residual(points, &now, i as usize)).collect();
     let mean = residuals.iter().zip(weights).map(|(residual, weight)| weight * residual).sum::<f64>() / all;
-    // With the weights of all, but of one.
+    // The weighted fit of all inliers, with weight `own` for inlier `k`: its weighted sum of squares, and the square of inlier `k`.
     let fit = |k: usize, own: f64| {
         let weight = |l: usize| if l == k { own } else { weights[l] };
         let model = known.fit(points, inliers, weight)?;
@@ -84,7 +85,7 @@ fn odds_of_wrong(
         Some((sum, squares(k)))
     };
     let odds = |k: usize| {
-        // Nearer than most: no need to ask the others.
+        // A residual below the mean needs no closer look.
         if residuals[k] <= mean {
             return Some(0.0);
         }
@@ -104,14 +105,14 @@ fn odds_of_wrong(
     (0..inliers.len()).map(odds).collect()
 }
 
-/// Weights and fits in turn.
+/// The fit with weights from a Gaussian of the noise found, iterated.
 fn reweight(points: &Soa, candidate: &Candidate, known: &Model, density_of_wrong: f64) -> Option<Similarity> {
     let inliers = &candidate.inliers;
     let k = inliers.len() as f64;
     let mut model = candidate.model;
     let mut weights = vec![1.0; inliers.len()];
     let mut residuals = vec![0.0; inliers.len()];
-    for round in 0..=ROUNDS {
+    for iteration in 0..=ITERATIONS {
         let affine = Affine::from(&model);
         for (residual, &i) in residuals.iter_mut().zip(inliers) {
             *residual = squared_residual(points, &affine, i as usize);
@@ -119,7 +120,7 @@ fn reweight(points: &Soa, candidate: &Candidate, known: &Model, density_of_wrong
         let (sum, total) =
             weights.iter().zip(&residuals).fold((0.0, 0.0), |(s, t), (w, r)| (s + w * r, t + w));
         let variance = sum / (3.0 * total - known.parameters()).max(1.0);
-        if round == ROUNDS || variance <= known.background.finest().powi(2) {
+        if iteration == ITERATIONS || variance <= known.background.finest().powi(2) {
             break;
         }
         let peak = k / libm::pow(2.0 * std::f64::consts::PI * variance, 1.5);
@@ -137,10 +138,10 @@ mod tests {
     use super::*;
     use crate::{evidence::Background, random::Random};
 
-    /// Ten right matches and one that is within the threshold by chance, among a thousand: its pull is less than half of what it is for a
-    /// plain fit, and without it nothing is lost.
+    /// Ten right matches and one that is within the threshold by chance, among a thousand. The wrong one distorts the weighted fit less
+    /// than half as much as the plain fit. Without it, the weighted fit is as good as the plain one.
     #[test]
-    fn a_wrong_inlier_pulls_less() {
+    fn a_wrong_inlier_distorts_less() {
         let (mut plain, mut weighed) = ([0.0; 2], [0.0; 2]);
         for seed in 0..100 {
             let mut random = Random::new(seed);
@@ -170,7 +171,7 @@ mod tests {
                 989.0 * background.chance(0.06) / (4.0 / 3.0 * std::f64::consts::PI * 0.06_f64.powi(3));
             let inliers: Vec<u32> = (0..11).collect();
             for (some, inliers) in [&inliers[..10], &inliers[..]].into_iter().enumerate() {
-                // How far the corners of a cube are from where they should be.
+                // Sum of squared errors at the corners of a cube.
                 let error = |model: Similarity| {
                     let corner =
                         |c: usize| [0, 1, 2].map(|axis: usize| if c >> axis & 1 == 1 { 1.0 } else { -1.0 });

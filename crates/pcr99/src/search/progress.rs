@@ -1,34 +1,34 @@
-//! What has been found so far, and whether that is enough.
+//! What a search has found so far, and whether it may stop.
 
 use super::candidate::{Best, Candidate};
 use crate::{Counters, StopReason};
 
-/// A consensus is recognised in a subset that holds this many of it.
-const ENOUGH: usize = 7;
-/// How often, at least, a pair of a consensus that is there passes all tests.
-const RECOGNISED: f64 = 0.6;
+/// Number of right matches that a subset must hold for their consensus to be recognised.
+const ENOUGH_INLIERS: usize = 7;
+/// Lower bound on the fraction of the pairs of a consensus that pass all tests.
+const RECOGNITION_RATE: f64 = 0.6;
 
 /// Pairs tried in a round, at most, where a candidate stands out that is not reliable: this many, or a tenth of the effort where that
 /// is more.
 pub(super) const DOUBTFUL_EFFORT: u64 = 10_000;
-/// Pairs that may be tried in any case.
-const LEAST_ALLOWANCE: u64 = 256;
+/// Smallest allowance of a chunk, in pairs.
+const SMALLEST_ALLOWANCE: u64 = 256;
 
-/// What has been found so far.
+/// State of a search.
 pub(super) struct Progress {
     pub(super) best: Best,
     pub(super) counters: Counters,
-    /// Pairs examined with the present threshold.
+    /// Pairs examined with the current threshold.
     pub(super) examined: u64,
-    /// Pairs that may still be tried at this level.
+    /// Pairs that may still be tried in this round.
     pub(super) effort: u64,
-    /// And of those that are looked at next.
+    /// Pairs that may be tried of the current chunk.
     pub(super) allowance: u64,
     /// Bound on `effort` where a candidate stands out that is not reliable.
     pub(super) doubtful_effort: u64,
-    /// Whether that ran out.
+    /// Whether a bound on the pairs tried was reached.
     pub(super) limited: bool,
-    /// Whether subsets are random; with weights they are not, and say nothing of the matches left out.
+    /// Whether subsets are random. With weights they are not, and say nothing about the matches left out.
     pub(super) random_subsets: bool,
     pub(super) stopped_because: StopReason,
 }
@@ -48,18 +48,18 @@ impl Progress {
         }
     }
 
-    /// Gives the pairs that are looked at next, a `share` of those left, their part of the effort: twice their share, since most need
-    /// less. The most contrasting pairs of the whole level are tried, then, not all of the first. Where something stands out
-    /// that cannot be trusted, local structure repeats, and there is no end of pairs to try.
+    /// Sets the allowance of the next chunk, which holds a `share` of the pairs left: twice its share of the effort, since most chunks
+    /// need less. The effort thus lasts for the pairs of high contrast in all chunks. Where a candidate stands out that is not
+    /// registered, local structure repeats and gives endless pairs to try, so the effort is reduced.
     pub(super) fn allow(&mut self, share: f64, local: &Best) {
-        if local.first().is_some_and(|best| best.stands_out && !best.is_reliable()) {
+        if local.first().is_some_and(|best| best.stands_out && !best.is_registered()) {
             self.effort = self.effort.min(self.doubtful_effort);
         }
         let part = (2.0 * share * self.effort as f64).ceil() as u64;
-        self.allowance = part.max(LEAST_ALLOWANCE).min(self.effort);
+        self.allowance = part.max(SMALLEST_ALLOWANCE).min(self.effort);
     }
 
-    /// Counts pairs that have been looked at; those that there was no effort left to try do not count against a miss.
+    /// Counts examined pairs. Those for which no effort was left do not count towards confidence.
     pub(super) fn count(&mut self, pairs: u64) {
         self.counters.pairs += pairs;
         if self.allowance > 0 {
@@ -67,49 +67,50 @@ impl Progress {
         }
     }
 
-    /// How many matches are right if the best significant consensus had one more.
+    /// Number of inliers of a consensus larger by one than the best registered one.
     fn to_beat(&self, n: usize) -> Option<usize> {
-        reliable(&self.best).map(|best| (best.inliers.len() + 1).min(n))
+        registered(&self.best).map(|best| (best.inliers.len() + 1).min(n))
     }
 
-    /// The share of right matches that is looked for in a subset: more than has been found, and no fewer than are recognised in it.
+    /// Fraction of right matches to look for in a subset: more than has been found, and enough to be recognised.
     pub(super) fn share_to_find(&self, n: usize, size: usize) -> f64 {
-        let recognised = ENOUGH as f64 / size as f64;
+        let recognised = ENOUGH_INLIERS as f64 / size as f64;
         self.to_beat(n).map_or(0.0, |right| right as f64 / n as f64).max(recognised)
     }
 
-    /// A subset that surely holds enough of a larger consensus.
-    pub(super) fn wanted_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
+    /// Size of a subset that holds enough of a larger consensus, up to the accepted probability of a miss.
+    pub(super) fn needed_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
         self.to_beat(n).map(|right| smallest_subset(n, right, miss_probability))
     }
 
-    /// How many of them are still to be examined.
+    /// Number of pairs still to be examined before the search may stop.
     pub(super) fn pairs_left(&self, n: usize, miss_probability: f64) -> Option<f64> {
-        self.wanted_pairs(n, miss_probability).map(|wanted| (wanted - self.examined as f64).max(0.0))
+        self.needed_pairs(n, miss_probability).map(|wanted| (wanted - self.examined as f64).max(0.0))
     }
 
-    /// How many pairs have to be examined so that one of a larger consensus is among them and recognised.
-    fn wanted_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
+    /// Number of pairs to examine so that a pair of a larger consensus is among them and recognised.
+    fn needed_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
         let share = self.to_beat(n)? as f64 / n as f64;
-        Some(libm::log(miss_probability) / libm::log1p(-RECOGNISED * share * share))
+        Some(libm::log(miss_probability) / libm::log1p(-RECOGNITION_RATE * share * share))
     }
 
-    /// Whether a subset surely holds enough of a larger consensus; `None` when there is nothing to compare with.
+    /// Whether a subset holds enough of a larger consensus; `None` when no consensus has been found.
     pub(super) fn is_large_enough(&self, n: usize, size: usize, miss_probability: f64) -> Option<bool> {
         let right = self.to_beat(n)?;
         let surely = || self.random_subsets && has_too_few(n, right, size) <= miss_probability;
         Some(size == n || surely())
     }
 
+    /// Whether the probability that a larger consensus was missed is at most `miss_probability`.
     pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
-        self.wanted_pairs(n, miss_probability).is_some_and(|pairs| self.examined as f64 >= pairs)
+        self.needed_pairs(n, miss_probability).is_some_and(|pairs| self.examined as f64 >= pairs)
             && self.is_large_enough(n, size, miss_probability) == Some(true)
     }
 }
 
-/// The smallest that holds enough of the `right` matches but with that probability.
+/// Smallest subset that holds enough of the `right` matches, up to that probability of a miss.
 fn smallest_subset(n: usize, right: usize, miss_probability: f64) -> usize {
-    // The chance of a miss falls with the size: halve the range until one is left.
+    // The probability of a miss falls with the size, so bisection finds the bound.
     let (mut small, mut large) = (0, n);
     while large - small > 1 {
         let middle = small.midpoint(large);
@@ -119,12 +120,12 @@ fn smallest_subset(n: usize, right: usize, miss_probability: f64) -> usize {
     large
 }
 
-/// The chance that a random subset of `size` of the `n` matches, of which so many are `right`, holds fewer than `ENOUGH` of those: the
-/// hypergeometric sum `Σ C(right, k)·C(n − right, size − k) / C(n, size)`.
+/// Probability that a random subset of `size` of the `n` matches, of which `right` are right, holds fewer than `ENOUGH_INLIERS` of
+/// those: the hypergeometric sum `Σ C(right, k)·C(n − right, size − k) / C(n, size)`.
 fn has_too_few(n: usize, right: usize, size: usize) -> f64 {
-    // There are no fewer among so many.
+    // A large subset holds at least this many.
     let least = (size + right).saturating_sub(n);
-    let most = (ENOUGH - 1).min(right).min(size);
+    let most = (ENOUGH_INLIERS - 1).min(right).min(size);
     if least > most {
         return 0.0;
     }
@@ -142,9 +143,9 @@ fn has_too_few(n: usize, right: usize, size: usize) -> f64 {
     sum
 }
 
-/// The best candidate, when it can be trusted.
-pub(super) fn reliable(best: &Best) -> Option<&Candidate> {
-    best.first().filter(|best| best.is_reliable())
+/// The best candidate, when it is registered.
+pub(super) fn registered(best: &Best) -> Option<&Candidate> {
+    best.first().filter(|best| best.is_registered())
 }
 
 #[cfg(test)]
@@ -153,17 +154,17 @@ mod tests {
 
     #[test]
     fn a_subset_has_too_few_as_often_as_the_hypergeometric_law_says() {
-        // Six or fewer of twelve out of 24, half of which are right: one half, and half of the middle.
+        // At most six right among twelve of 24, half of which are right: one half, plus half of the middle term.
         let middle = 924.0 * 924.0 / 2_704_156.0;
         assert!((has_too_few(24, 12, 12) - (0.5 + 0.5 * middle)).abs() < 1e-12);
         assert_eq!(has_too_few(1000, 1000, 7), 0.0);
         assert!((has_too_few(1000, 1000, 6) - 1.0).abs() < 1e-9);
-        assert!((has_too_few(1000, 6, 500) - 1.0).abs() < 1e-9, "there are no seven");
-        // All but four of them: at least eight of twelve, and at least six of ten.
+        assert!((has_too_few(1000, 6, 500) - 1.0).abs() < 1e-9, "there are only six");
+        // All matches but four: at least eight of twelve right ones, and at least six of ten.
         assert_eq!(has_too_few(1000, 12, 996), 0.0);
         let all_four_right = (10 * 9 * 8 * 7) as f64 / (1000.0 * 999.0 * 998.0 * 997.0);
         assert!((has_too_few(1000, 10, 996) / all_four_right - 1.0).abs() < 1e-6);
-        // Rare events among many: Poisson's law.
+        // Rare events among many follow Poisson's law.
         let poisson: f64 =
             (0..7).map(|k| (-26.0_f64).exp() * 26.0_f64.powi(k) / (1..=k).product::<i32>() as f64).sum();
         assert!((has_too_few(100_000_000, 26_000, 100_000) / poisson - 1.0).abs() < 0.05);
@@ -176,6 +177,6 @@ mod tests {
             let miss = |size: usize| has_too_few(n, right, size);
             assert!(miss(wanted) <= 1e-6 && miss(wanted - 1) > 1e-6 && wanted < n, "{n} {right} {wanted}");
         }
-        assert_eq!(smallest_subset(1000, 5, 1e-6), 1000, "there are not enough of them");
+        assert_eq!(smallest_subset(1000, 5, 1e-6), 1000, "five right matches are never enough");
     }
 }

@@ -1,4 +1,4 @@
-//! A random subset of the matches: what one level of the search looks at.
+//! The random subset of the matches that one round of the search looks at.
 
 use pcr99_base::{
     Soa,
@@ -7,7 +7,7 @@ use pcr99_base::{
 
 use crate::random::Random;
 
-/// A random order of the matches, of which each level takes the first few; with weights, the heaviest first.
+/// A random order of the matches, of which each round takes the first ones. With weights, the heaviest come first.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     order: Vec<u32>,
@@ -23,7 +23,7 @@ impl Order {
         self.random = Some(Random::new(seed));
         if let Some(weights) = weights {
             self.first(n);
-            // Stable: equal weights stay in random order.
+            // A stable sort keeps equal weights in random order.
             self.order.sort_by(|&i, &j| weights[j as usize].total_cmp(&weights[i as usize]));
         }
     }
@@ -41,16 +41,16 @@ impl Order {
     }
 }
 
-/// The matches of one level, in the forms that the stages want.
+/// The matches of one round, in the forms that the stages need.
 #[derive(Debug, Default)]
 pub(super) struct Subset {
-    /// Which matches these are.
+    /// Indices of the matches.
     pub(super) members: Vec<u32>,
     /// Double precision, for fits and evidence.
     pub(super) points: Soa,
-    /// Single precision, for counts.
+    /// Single precision, for counting inliers.
     pub(super) coarse: Coarse,
-    /// Single precision, padded, the source multiplied by the known scale: for consistency.
+    /// Single precision, padded to whole words, the source multiplied by the known scale, for the consistency graph.
     pub(super) columns: Columns,
 }
 
@@ -66,7 +66,7 @@ impl Subset {
         for (to, from, scale) in sides {
             for (to, from) in to.iter_mut().zip(from) {
                 to.clear();
-                // A stray so far off that single precision fails is consistent with nothing.
+                // A point too far off for single precision is consistent with nothing.
                 let coarse = |x: f64| if x.abs() < 1e9 { x as f32 } else { f32::NAN };
                 to.extend(from.iter().map(|&x| coarse(x * scale)));
                 to.resize(padded, f32::NAN);

@@ -1,11 +1,11 @@
-//! How many threads the loops over all matches may use. Nothing depends on it but the time.
+//! The threads of the loops over all matches. Their number does not affect the result.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Below this, starting threads costs more than they save.
+/// Smallest number of matches for which starting threads pays off.
 pub(super) const WORTH_IT: usize = 2048;
 
-/// Threads that are kept from one problem to the next.
+/// A thread pool that is kept from one problem to the next.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     wanted: usize,
@@ -13,13 +13,13 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// `wanted` threads, 0 for all cores, for a problem of `n` matches.
+    /// Prepares `wanted` threads, 0 for all cores, for a problem of `n` matches.
     pub(super) fn set(&mut self, wanted: usize, n: usize) {
         if self.wanted != wanted {
             (self.wanted, self.pool) = (wanted, None);
         }
         if wanted != 0 && n >= WORTH_IT && self.pool.is_none() {
-            // Where no threads can be had, the shared ones do.
+            // If the pool cannot be created, the shared one is used.
             self.pool = ThreadPoolBuilder::new().num_threads(wanted).build().ok();
         }
     }

@@ -1,10 +1,12 @@
-//! Finding the threshold from the data.
+//! Estimates the inlier threshold from the data.
 //!
-//! The search needs a bound on the noise. Without one it is run on a ladder of thresholds relative to the extent of the targets, with
-//! limited effort each, until one gives a significant consensus. The consensus then tells its own noise: with `σ` the root mean
-//! square residual of a coordinate, right matches are within `5σ` but for one in sixty thousand. If twice that threshold gives
-//! clearly more evidence, the consensus was only the best part of a noisier one, and the larger threshold is taken instead. A last
-//! search with the threshold found makes sure that nothing larger was missed.
+//! 1. The search runs with a series of thresholds relative to the extent of the targets, with limited effort each, until one gives a
+//!    registered consensus.
+//! 2. The residuals of the consensus determine its noise. With `σ` the root mean square residual of a coordinate, the threshold is
+//!    `5σ`; one right match in sixty thousand lies outside.
+//! 3. If twice that threshold gives clearly more evidence, the consensus was only the best part of a noisier one, and the larger
+//!    threshold is taken.
+//! 4. A last search with the threshold found makes sure that no larger consensus was missed.
 
 use super::{
     WIDEST,
@@ -14,22 +16,22 @@ use pcr99_base::Soa;
 
 use crate::evidence::Judge;
 
-/// Thresholds to try, relative to the widest half-axis of the targets, the likeliest first.
+/// Thresholds to try, relative to the longest half-axis of the targets, the most common first.
 pub(super) const LADDER: [f64; 5] = [0.06, 0.02, 0.007, 0.0025, 0.18];
 
-/// How often the threshold is adapted to the inliers, and the inliers to the threshold.
-const ROUNDS: usize = 12;
-/// Right matches are within this many standard deviations of a coordinate.
+/// Largest number of times that threshold and inliers are adapted to each other.
+const ITERATIONS: usize = 12;
+/// The threshold in standard deviations of a coordinate's noise.
 const DEVIATIONS: f64 = 5.0;
 
-/// Clearly more evidence is that much more.
+/// Factor on `log10_nfa` that counts as clearly more evidence.
 const CLEARLY_MORE: f64 = 1.03;
-/// Nearly as much evidence is that part of it.
+/// Factor on `log10_nfa` that counts as nearly as much evidence.
 const NEARLY_AS_MUCH: f64 = 0.98;
-/// How often the threshold is doubled at most.
+/// Largest number of times that the threshold is doubled.
 const DOUBLINGS: usize = 8;
 
-/// The candidate with the threshold that its own inliers suggest; `None` when it falls apart on the way.
+/// The candidate with the threshold that its own inliers suggest; `None` when it loses its inliers on the way.
 pub(super) fn settle(
     points: &Soa,
     candidate: &Candidate,
@@ -49,7 +51,7 @@ pub(super) fn settle(
         let clearly_more = found.evidence.log10_nfa <= CLEARLY_MORE * before;
         let most = 2.0 * wider.delta;
         let Some(next) = adapt(points, found, &wider, most, refiner, judge) else { break };
-        // Or as much, with residuals that come to an end by themselves.
+        // Or nearly as much evidence, with residuals that end below the bound.
         let as_much = next.0.evidence.log10_nfa <= NEARLY_AS_MUCH * before && next.1 < 0.99 * most;
         if next.1 <= *delta || !(clearly_more || as_much) {
             break;
@@ -59,7 +61,7 @@ pub(super) fn settle(
     Some(settled)
 }
 
-/// Adapts the threshold to the inliers, and the inliers to the threshold, which may become as large as `most`.
+/// Adapts threshold and inliers to each other until the inliers no longer change. `most` bounds the threshold.
 fn adapt(
     points: &Soa,
     candidate: Candidate,
@@ -69,7 +71,7 @@ fn adapt(
     judge: &mut Judge,
 ) -> Option<(Candidate, f64)> {
     let (mut settled, mut delta) = (candidate, model.delta);
-    for _ in 0..ROUNDS {
+    for _ in 0..ITERATIONS {
         // A fit of few points has smaller residuals than the noise, because it spends degrees of freedom.
         let coordinates = 3.0 * settled.inliers.len() as f64;
         let spent = coordinates / (coordinates - model.parameters()).max(1.0);

@@ -1,34 +1,35 @@
-//! One level of the search: the pairs of a subset, the most contrasting first, each grown, fitted and judged.
+//! One round of the search: the pairs of a subset, in order of contrast, are grown, fitted and judged.
 
 use super::{
     FIRST_SUBSET, Problem, Solver,
     candidate::{Best, Candidate},
     edges::{Pair, Wanted},
     params::Params,
-    progress::{Progress, reliable},
+    progress::{Progress, registered},
 };
 use pcr99_base::kernel::consensus::Affine;
 
 use crate::{StopReason, stop::StopCheck};
 
-/// The contrast from which on a pair is tried at first, in standard deviations.
+/// Contrast from which a pair is tried in the first pass, in standard deviations.
 const FIRST_CONTRAST: f32 = 1.5;
-/// The same as long as there are larger subsets to come: what is not clear in this one will be in those.
+/// The same while larger subsets are still to come, in which a consensus stands out more clearly.
 const CLEAR_CONTRAST: f32 = 2.5;
-/// Pairs that are tried for runners-up once the best is settled.
+/// Pairs tried for other candidates once none can exceed the best.
 const RUNNERS_UP: usize = 32;
-/// Candidates of a subset that are remembered, so that what they explain is not tried again and again.
+/// Candidates of a subset that are kept, so that the pairs they explain are not tried again.
 const EXPLORED: usize = 64;
-/// A transform that explains less than this part of what the best does, before it is refined, will not come to more.
+/// A transform is dropped unrefined when it has fewer inliers than the best divided by this: refining does not make up for that.
 const NEXT_TO_NOTHING: usize = 6;
-/// Pairs that are tried for a guess when there is nothing else.
-const GUESSES: u64 = 200;
-/// Pairs that are tried before all are sorted.
+/// Pairs tried in the last pass, which accepts any three consistent matches so that some transform can be returned.
+const LAST_RESORT_PAIRS: u64 = 200;
+/// Pairs tried before all are sorted. Where right matches abound, these are enough.
 const FIRST_PAIRS: usize = 3;
 
 impl Solver {
-    /// One level: the pairs of a subset of `size`, best supported first.
-    pub(super) fn level(
+    /// Searches the pairs of a subset of `size`. `last` says that no larger subset follows. Returns why the whole search ends, or
+    /// `None` when it goes on.
+    pub(super) fn round(
         &mut self,
         problem: &Problem<'_>,
         params: &Params,
@@ -47,7 +48,7 @@ impl Solver {
             Some(_) => self.edges.build_known(&self.subset, problem.tau),
             None => self.edges.build_unknown(&self.subset, problem.tau, range, share),
         });
-        // What is known from earlier levels, seen in this subset.
+        // Candidates of earlier rounds, refined on this subset.
         let mut local = Best::new(EXPLORED.max(params.candidates()));
         for candidate in progress.best.all() {
             if let Some(seen) =
@@ -56,15 +57,15 @@ impl Solver {
                 local.insert(seen);
             }
         }
-        for (round, &(least_contrast, least_clique)) in rounds(size, last).iter().enumerate() {
-            // The last round is for want of anything better: a guess.
+        for (pass, &(least_contrast, least_clique)) in passes(size, last).iter().enumerate() {
+            // The last pass only runs when nothing was found at all.
             if least_clique == 3 {
                 if progress.best.first().is_some() {
                     break;
                 }
-                progress.effort = GUESSES;
+                progress.effort = LAST_RESORT_PAIRS;
             }
-            // A few pairs first, then more and more. With a known scale only one in twenty needs to be judged, so few are more.
+            // Chunks of pairs grow. With a known scale only one pair in twenty has an edge, so the chunks may be larger.
             let half = size / 2;
             let few: usize = match known {
                 _ if size <= FIRST_SUBSET => 1 << 7,
@@ -77,11 +78,11 @@ impl Solver {
                 if let Some(request) = stop() {
                     return Some(request.into());
                 }
-                // Where something has been found, as many as it takes to be sure of it.
+                // Once something has been found, no more pairs than confidence in it needs.
                 let enough = progress.pairs_left(n, params.miss_probability());
                 let enough = enough.map_or(half, |pairs| ((pairs / size as f64) as usize).saturating_add(1));
                 let differences = from..(from + chunk.min(enough)).min(half + 1);
-                let to_beat = reliable(&local).map(|best| best.inliers.len() as u32);
+                let to_beat = registered(&local).map(|best| best.inliers.len() as u32);
                 let wanted = Wanted { contrast: least_contrast, to_beat };
                 self.threads.run(|| {
                     self.edges.supported_pairs(differences.clone(), wanted, &mut self.pairs);
@@ -97,7 +98,7 @@ impl Solver {
                 if ended.is_some() {
                     return ended;
                 }
-                if round == 0 {
+                if pass == 0 {
                     progress.count(self.edges.pairs_at(&differences));
                 }
                 if progress.effort == 0 {
@@ -107,22 +108,22 @@ impl Solver {
                 if progress.is_confident(n, size, params.miss_probability()) {
                     return Some(StopReason::Confident);
                 }
-                // What is found here has to stand in a larger subset in any case, and is easier to beat there.
+                // This subset cannot make the search confident; a larger one can.
                 if !last && progress.is_large_enough(n, size, params.miss_probability()) == Some(false) {
                     return None;
                 }
                 from = differences.end;
                 chunk = (2 * chunk).min(many.div_ceil(size));
             }
-            if local.is_significant() {
+            if local.exceeds_chance() {
                 break;
             }
         }
         None
     }
 
-    /// Grows, fits and judges the pairs, the most contrasting first, as long as they could lead to a larger consensus than the
-    /// best; then a few more for runners-up.
+    /// Tries the pairs in order of contrast as long as they could lead to a larger consensus than the best, then a few more for other
+    /// candidates.
     fn examine(
         &mut self,
         problem: &Problem<'_>,
@@ -132,9 +133,8 @@ impl Solver {
         stop: StopCheck<'_>,
     ) -> Option<StopReason> {
         let mut pairs = std::mem::take(&mut self.pairs);
-        // Where right matches abound, the first few pairs settle it: no need to sort them all.
         for _ in 0..FIRST_PAIRS {
-            if reliable(local).is_some() {
+            if registered(local).is_some() {
                 break;
             }
             let Some(first) = (0..pairs.len()).min_by(|&k, &l| pairs[k].order(&pairs[l])) else { break };
@@ -162,7 +162,7 @@ impl Solver {
             progress.allowance -= 1;
             progress.effort -= 1;
             let mut least = least_clique;
-            if let Some(best) = reliable(local) {
+            if let Some(best) = registered(local) {
                 if pair.may_beat(best.inliers.len() as u32) {
                     least = least.max((best.inliers.len() * 6 / 10).min(9));
                 } else if runners_up == 0 {
@@ -177,7 +177,7 @@ impl Solver {
         ended
     }
 
-    /// From a pair to a candidate, if there is one in it.
+    /// Grows a pair to a clique, fits it, and adds the refined candidate to `local`.
     fn try_pair(
         &mut self,
         problem: &Problem<'_>,
@@ -191,7 +191,7 @@ impl Solver {
         }
         let model = problem.model.fit(&self.subset.points, &self.clique.members, |_| 1.0)?;
         progress.counters.hypotheses += 1;
-        // Worth a closer look only when it explains what it was made from, and not next to nothing beside the best.
+        // Refined only when it explains the clique it was made from, and not far fewer matches than the best.
         let best = local.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());
         let floor = (least.min(4) - 1).max(best / NEXT_TO_NOTHING);
         if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, floor) {
@@ -201,12 +201,12 @@ impl Solver {
         Some(())
     }
 
-    /// Brings the candidates of a subset to all matches.
+    /// Refines the candidates of a subset on all matches.
     fn promote(&mut self, problem: &Problem<'_>, local: &[Candidate], size: usize, progress: &mut Progress) {
         let whole = size == problem.points.len();
         for (k, candidate) in local.iter().enumerate() {
-            // With few points nothing is significant yet; the best is worth a look all the same.
-            if (whole || k == 0 || candidate.is_significant())
+            // In a small subset nothing exceeds chance yet; the best is tried all the same.
+            if (whole || k == 0 || candidate.exceeds_chance())
                 && let Some(found) = self.refiner.refine_unless_known(
                     problem.points,
                     candidate.model,
@@ -221,9 +221,9 @@ impl Solver {
     }
 }
 
-/// The least contrast of a pair and the least size of a clique to try, one after the other as long as nothing is found. Only at the
-/// last level it is worth going down to chance, and only among few matches to the bottom.
-fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
+/// Smallest contrast of a pair and smallest clique of each pass. Passes run until one finds something. Only the last round goes down to
+/// the contrast of chance, and only few matches are searched without any bound.
+fn passes(size: usize, last: bool) -> &'static [(f32, usize)] {
     const FEW: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 4), (f32::NEG_INFINITY, 3)];
     const MANY: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 5), (FIRST_CONTRAST, 3)];
     match (last, size > 128) {
@@ -233,13 +233,13 @@ fn rounds(size: usize, last: bool) -> &'static [(f32, usize)] {
     }
 }
 
-/// Whether a pair can lead to something new: a larger consensus, or one of other matches.
+/// Whether a pair can lead to a larger consensus, or to one of other matches.
 fn is_of_interest(pair: &Pair, local: &Best) -> bool {
     let explained = |c: &Candidate| c.stands_out && c.explains(pair.i) && c.explains(pair.j);
     if local.all().iter().any(explained) {
         return false;
     }
-    reliable(local).is_none_or(|best| {
+    registered(local).is_none_or(|best| {
         pair.may_beat(best.inliers.len() as u32) || !(best.explains(pair.i) || best.explains(pair.j))
     })
 }
