@@ -1,4 +1,4 @@
-//! How wrong matches would be spread.
+//! The distribution of wrong matches.
 
 use pcr99_base::{
     Soa,
@@ -10,58 +10,61 @@ use pcr99_base::{
     },
 };
 
-/// How wrong matches would be spread: the ellipsoid that the targets fill.
+/// The distribution of wrong matches: uniform in the ellipsoid that the targets fill.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Background {
     half_axes: [f64; 3],
-    /// The longest half-axis of the source.
+    /// Longest half-axis of the source.
     source_extent: f64,
-    /// Residuals below this are rounding errors of the coordinates.
+    /// Smallest meaningful residual: the rounding error of the coordinates.
     finest: f64,
 }
 
 impl Background {
-    /// Residuals below this are rounding errors of the coordinates.
+    /// Smallest meaningful residual: the rounding error of the coordinates, or half the step of their grid.
     pub(crate) fn finest(&self) -> f64 {
         self.finest
     }
 
-    /// Half the lengths of the ellipsoid.
+    /// Half-axes of the ellipsoid.
     pub(super) fn half_axes(&self) -> [f64; 3] {
         self.half_axes
     }
 
-    /// `α`: the chance that a wrong match is within `e` by accident.
+    /// The probability `α` that a wrong match has a residual of at most `e`.
     pub(crate) fn chance(&self, e: f64) -> f64 {
         self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product()
     }
 
-    /// Inliers within this of each other count once: `3δ`, but never so much that few places are left in all, nor so little that
-    /// one patch is many places.
+    /// Size of a place: inliers within this distance of each other count once.
+    ///
+    /// It is `3δ`, but at least 10 % of the extent, so that one patch does not count as many places, and at most 20 % of it, so that
+    /// several places exist at all.
     pub(crate) fn patch(&self, delta: f64, scale: f64) -> f64 {
-        // Wrong targets may lie far beyond the place where all right ones are.
+        // The moved source may be smaller than the targets, where wrong targets lie far beyond the right ones.
         let least = 0.1 * self.extent().min(scale * self.source_extent);
         (3.0 * delta).max(least).min(0.2 * self.extent())
     }
 
-    /// The longest half-axis.
+    /// Longest half-axis of the targets.
     pub(crate) fn extent(&self) -> f64 {
         longest(&self.half_axes)
     }
 
-    /// From the targets, and the size of the source.
+    /// The background of a set of matches, with `finest` the rounding error of the coordinates.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
         let finest = finest.max(0.5 * grid_step(points));
         let source_extent = longest(&ellipsoid(&points.a, 0.0));
         Self { half_axes: ellipsoid(&points.b, finest), source_extent, finest }
     }
 
-    /// How crowded it is where a transform takes the sources, as far as `sample` of them against as many targets of other matches tell:
-    /// at least that, and how much it could be at most within `delta`.
+    /// Lower bound on the crowding where a transform moves the sources, and an upper bound on its factor at `delta`.
+    ///
+    /// `sample` moved sources are compared with as many targets of other matches.
     pub(super) fn crowding(&self, points: &Soa, model: &Affine, delta: f64, sample: usize) -> (Crowd, f64) {
         let n = points.len();
         let sample = sample.min(n);
-        // Other matches wherever there are enough of them.
+        // The target of another match, where there are enough matches.
         let target = |source: usize| match source + n / (2 * sample) {
             beyond if beyond >= n => beyond - n,
             within => within,
@@ -80,7 +83,7 @@ impl Background {
                 row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
             });
             let near = count_near(&targets, moved, &radii_sq);
-            // Its own target tells nothing.
+            // Its own target does not count.
             let own = if source == target(source) {
                 squared_residual(points, model, source)
             } else {
@@ -101,7 +104,7 @@ impl Background {
     }
 }
 
-/// The places `k·n/count`, rounded down, for `k` from 0 to `count`; without a division for each.
+/// The numbers `k·n/count`, rounded down, for `k` from 0 to `count`, without a division for each.
 fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
     let (step, rest) = (n / count, n % count);
     let next = move |&(place, left): &(usize, usize)| {
@@ -112,29 +115,29 @@ fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some((0, 0)), next).take(count).map(|(place, _)| place)
 }
 
-/// How many radii the crowd is measured at, each half of the one before.
+/// Number of radii at which the crowding is measured, each half of the one before.
 const RINGS: usize = pcr99_base::kernel::near::RINGS;
 
-/// By how much more likely than under the even spread a wrong match is within some radius of where a transform takes its source.
+/// Factor by which a wrong match is more likely to be within a radius of its moved source than under the even distribution.
 ///
-/// Targets are denser in some places than in others (near a scanner), and on surfaces and curves their number falls with the second or
-/// first power of the radius instead of the third. A transform that takes the sources there meets many of them by chance, above all one that
-/// is free to shrink them.
+/// Targets are denser in some places than in others, for instance near a scanner. On surfaces and curves their number falls with the
+/// second or first power of the radius instead of the third. A transform that moves the sources there meets many targets by chance,
+/// above all one that may shrink them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Crowd {
     log_delta: f64,
-    /// Logarithms of the factors at `δ`, `δ/2`, `δ/4`, …
+    /// Natural logarithms of the factors at `δ`, `δ/2`, `δ/4`, …
     log_factors: [f64; RINGS],
 }
 
 impl Crowd {
-    /// Whether it makes no difference.
+    /// Whether all factors are 1.
     pub(super) fn is_even(&self) -> bool {
         self.log_factors.iter().all(|factor| *factor == 0.0)
     }
 
-    /// The logarithm of the factor at a radius given by its logarithm: between the radii measured on a straight line, below the last
-    /// of them on the line through the last two.
+    /// Logarithm of the factor at a radius given by its logarithm, interpolated linearly between the measured radii and extrapolated
+    /// below the last.
     pub(super) fn log_factor(&self, log_radius: f64) -> f64 {
         let halvings = ((self.log_delta - log_radius) / std::f64::consts::LN_2).max(0.0);
         let ring = (halvings as usize).min(RINGS - 2);
@@ -148,7 +151,8 @@ fn longest(half_axes: &[f64; 3]) -> f64 {
     half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
 }
 
-/// The half-axes of the ellipsoid that points fill. Far strays would make everything look close: they are left out, the farthest first.
+/// Half-axes of the ellipsoid that points fill. Points far outside would make every residual look small, so they are trimmed, the
+/// farthest first.
 fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
     let spread = spread(columns);
     let mut kept = Moments::from(&spread, columns[0].len());
@@ -172,7 +176,7 @@ fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
         if fewer.count < 4.0 || fewer.count >= kept.count {
             break;
         }
-        // Once few are left out at a time, it is the rim of the bulk.
+        // When a trim removes less than 2 %, it has reached the rim of the bulk.
         let done = fewer.count > 0.98 * kept.count;
         kept = fewer;
         half_axes = kept.half_axes(finest);
@@ -183,12 +187,13 @@ fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
     half_axes
 }
 
-/// Half of the points are within a quarter of the origin, or the farthest is within one: what is beyond this is a stray.
+/// Largest coordinate of the bulk, in internal units. Half of the points are within 0.25 of the origin, or all are within 1; points
+/// beyond this bound are far outside.
 const BULK: f64 = 2.0;
-/// Each leaves out less than the one before; the bound only makes the end certain.
+/// Largest number of trims. Each removes less than the one before, so fewer are needed.
 const MOST_TRIMS: usize = 20;
 
-/// The step of the grid that the targets lie on, 0 when they lie on none: coordinates from a grid meet by chance, others do not.
+/// Step of the grid on which the targets lie, or 0 when they lie on none. Coordinates on a grid coincide by chance; others do not.
 fn grid_step(points: &Soa) -> f64 {
     let looked_at = points.len().min(64);
     let step = points.len() / looked_at;
@@ -210,12 +215,12 @@ fn grid_step(points: &Soa) -> f64 {
     coarsest
 }
 
-/// So many equal neighbours among so many values do not come by chance.
+/// Whether more than one value in eight equals its neighbour, which does not happen by chance.
 fn is_many(equal: usize, values: usize) -> bool {
     8 * equal > values
 }
 
-/// Whether many values may be equal: quickly, by a table of bits that equal ones share. Seldom true where they are not.
+/// Quick test whether many values may be equal, by a table of hashed bits. It is rarely true where they are not.
 fn may_repeat(values: &[f64]) -> bool {
     let mut table = [0_u64; 64];
     for value in values {
@@ -226,7 +231,7 @@ fn may_repeat(values: &[f64]) -> bool {
     is_many(values.len() - distinct as usize, values.len())
 }
 
-/// Count, sums and sums of products of targets.
+/// Count, sums and sums of products of a set of points.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     count: f64,
@@ -267,7 +272,7 @@ impl Moments {
         std::array::from_fn(|row| std::array::from_fn(|column| entry(row.min(column), row.max(column))))
     }
 
-    /// In a uniform ellipsoid the variance along an axis is a fifth of the squared half-axis.
+    /// Half-axes of the ellipsoid with these moments. In a uniform ellipsoid the variance along an axis is a fifth of its square.
     fn half_axes(&self, finest: f64) -> [f64; 3] {
         let (variances, _) = symmetric_eigen(&self.covariance());
         variances.map(|variance| (5.0 * variance.max(0.0)).sqrt().max(finest))
@@ -302,7 +307,7 @@ pub(super) mod tests {
         assert_eq!(background.chance(5.0), 1.0);
     }
 
-    /// Flat targets: what is within e lies in a disc.
+    /// With flat targets, the points within e lie in a disc.
     #[test]
     fn a_disc_has_the_two_dimensional_law() {
         let background = Background::of(&cloud(20_000, 1e-4, 1), 1e-15);
@@ -311,7 +316,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn strays_do_not_widen_the_background() {
+    fn far_points_do_not_widen_the_background() {
         let mut points = cloud(2000, 1.0, 1);
         for i in 0..10 {
             points.b[0][i] = 1000.0;
@@ -343,15 +348,15 @@ pub(super) mod tests {
         Affine { linear: [[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]], translation: [0.0; 3] }
     }
 
-    /// Crowding is how much denser it is where the sources come to lie.
+    /// Crowding measures the density of targets where the sources are moved to.
     #[test]
-    fn a_crowd_is_seen() {
+    fn a_crowd_is_measured() {
         let points = cloud(3000, 1.0, 4);
         let background = Background::of(&points, 1e-15);
         let at = |crowd: &Crowd, radius: f64| crowd.log_factor(radius.ln()).exp();
         let (crowd, most) = background.crowding(&points, &shrunk(1.0), 0.1, 256);
         assert!(at(&crowd, 0.1) < 1.1 && at(&crowd, 0.003) < 1.5 && most > 0.9, "{crowd:?} {most}");
-        // Two thirds of the targets in a tenth of the width.
+        // Two thirds of the targets lie in a tenth of the width.
         let mut dense = points.clone();
         dense.b.iter_mut().for_each(|column| column[..2000].iter_mut().for_each(|x| *x *= 0.1));
         let background = Background::of(&dense, 1e-15);
@@ -360,9 +365,9 @@ pub(super) mod tests {
         assert!(at(&crowd, 0.1) > 0.7 * there && most < 1.3 * there, "{crowd:?} {most} {there}");
     }
 
-    /// On a curve the number of targets falls with the radius itself.
+    /// On a curve the number of targets falls with the first power of the radius.
     #[test]
-    fn a_curve_is_seen() {
+    fn a_curve_is_measured() {
         let mut random = Random::new(3);
         let mut points = Soa::default();
         for _ in 0..1000 {
@@ -377,7 +382,7 @@ pub(super) mod tests {
         let (crowd, _) = background.crowding(&points, &shrunk(1.0), 0.2, 256);
         let chance = |e: f64| background.chance(e) * crowd.log_factor(e.ln()).exp();
         for e in [0.2, 0.05, 0.01, 0.003] {
-            // The curve is some 7.5 long.
+            // The curve is about 7.5 long.
             let truth = 2.0 * e / 7.5;
             assert!((0.4..1.7).contains(&(chance(e) / truth)), "{e}: {} {truth}", chance(e));
         }

@@ -1,23 +1,23 @@
-//! The number of false alarms.
+//! Number of false alarms of a set of inliers.
 
 use super::background::{Background, Crowd};
 use pcr99_base::{Soa, kernel::log_ratio::half_log_ratios};
 
-/// Computes it; keeps its buffers.
+/// Computes the number of false alarms. Buffers are kept between calls.
 #[derive(Debug, Default)]
 pub(super) struct FalseAlarms {
     sorted: Vec<f64>,
     ones: Vec<f64>,
 }
 
-/// Up to so many inliers every one is a threshold to try; of more, a grid of thresholds.
+/// Largest number of inliers whose residuals are all tried as thresholds. For more, a grid of thresholds is tried.
 const EACH: usize = 64;
-/// Thresholds in the grid.
+/// Number of thresholds in the grid.
 const GRID: usize = 16;
 
 impl FalseAlarms {
-    /// log₁₀ of the number of false alarms among `n` matches, from the squared residuals of the inliers in any order, all at
-    /// most `delta_sq`; the `crowd` makes `α` larger.
+    /// log₁₀ of the number of false alarms among `n` matches. `inliers_sq` are the squared residuals of the inliers in any order, at most
+    /// `delta_sq`. The `crowd` increases `α`.
     pub(super) fn log10_nfa(
         &mut self,
         inliers_sq: &[f64],
@@ -37,7 +37,7 @@ impl FalseAlarms {
         let log_nfa = |k: usize, choose_n: f64, log_residual: f64| {
             thresholds + choose_n + (k.max(3) - 3) as f64 * chance(log_residual)
         };
-        // What any three matches are worth.
+        // The value for any three matches.
         let mut best = thresholds + libm::log(n as f64 * (n.max(2) - 1) as f64 * (n.max(3) - 2) as f64 / 6.0);
         if inliers <= EACH {
             self.sorted.clear();
@@ -54,7 +54,7 @@ impl FalseAlarms {
                 }
             }
         } else {
-            // Every residual taken for the next threshold above it: never more evidence than there is.
+            // Each residual is rounded up to the next threshold, which never overstates the evidence.
             let mut counts = [0_usize; GRID + 1];
             let per_step = GRID as f64 / delta_sq.sqrt();
             for sq in inliers_sq {
@@ -75,8 +75,8 @@ impl FalseAlarms {
     }
 }
 
-/// Of few inliers, the residuals of those that share neither end with an earlier one: a match given twice, or two that end in one
-/// point, confirm each other no more than one. (Many are judged by how scattered they are.)
+/// Keeps the residuals of the inliers that share no point with an earlier one: a duplicate match, or two matches with a common point,
+/// confirm nothing together. More than `EACH` inliers are all kept; their places are counted instead.
 pub(super) fn independent(points: &Soa, inliers: &[u32], residuals: &[f64], keep: &mut Vec<f64>) {
     keep.clear();
     if inliers.len() > EACH {
@@ -84,7 +84,7 @@ pub(super) fn independent(points: &Soa, inliers: &[u32], residuals: &[f64], keep
         return;
     }
     let ends = |i: u32| (points.source(i as usize), points.target(i as usize));
-    // Hardly any shares one coordinate; those that do are looked at closely.
+    // Few matches share a first coordinate; only those are compared in full.
     let mut first = [[0.0; EACH]; 2];
     for (k, (&i, residual)) in inliers.iter().zip(residuals).enumerate() {
         let (a, b) = ends(i);
@@ -106,7 +106,7 @@ mod tests {
     use super::{super::background::tests::cloud, *};
     use crate::random::Random;
 
-    /// The formula, one `k` after the other.
+    /// The formula as it is written, for each `k`.
     fn log10_nfa(residuals: &[f64], n: usize, background: &Background) -> f64 {
         let mut sorted = residuals.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -133,9 +133,9 @@ mod tests {
         }
     }
 
-    /// Of many, a grid of thresholds: close to the formula, and never more evidence than it gives.
+    /// For many inliers, the grid of thresholds is close to the formula and never gives more evidence.
     #[test]
-    fn many_inliers_are_judged_with_care() {
+    fn many_inliers_are_never_overrated() {
         let background = Background::of(&cloud(1000, 1.0, 1), 1e-15);
         let mut random = Random::new(3);
         for k in [65, 200, 900] {
@@ -153,7 +153,7 @@ mod tests {
     fn three_matches_are_never_evidence_and_numbers_are_finite() {
         let background = Background::of(&cloud(3, 1.0, 1), 1e-15);
         assert_eq!(FalseAlarms::default().log10_nfa(&[0.0; 3], 0.01, 3, &background, &Crowd::default()), 0.0);
-        // Exact data: as tight as the rounding of coordinates allows.
+        // Exact data: residuals at the rounding error of the coordinates.
         for n in [4, 10, 1000] {
             let log10_nfa =
                 FalseAlarms::default().log10_nfa(&vec![0.0; n], 0.01, n, &background, &Crowd::default());

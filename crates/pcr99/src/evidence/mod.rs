@@ -1,33 +1,36 @@
-//! What a consensus is worth: the number of false alarms, the effective support, how firmly it holds the rotation, and the verdict.
+//! The evidence for a consensus, and the conditions under which it confirms a transform.
 //!
-//! **Number of false alarms** (a-contrario; Desolneux, Moisan, Morel; Moisan, Moulon, Monasse for RANSAC). If all matches were
-//! wrong, how often would one expect some `k` of them to fit one transform within `e`, three being met by any transform?
-//! `NFA(k) = (n − 3) · C(n, k) · α(e_k)^(k − 3)`, with `e_k` the k-th smallest residual and `α(e)` the chance that a wrong match is
-//! within `e` by accident. The least over all `k` with `e_k ≤ δ` is the evidence: it prefers tight sets and picks its own threshold
-//! below `δ`. Three matches are never evidence. (With transforms through three points there is a further factor `C(k, 3)`, the choice of
-//! the three; ours is the least-squares fit, one for each set.)
+//! **Number of false alarms** (a-contrario statistics: Desolneux, Moisan and Morel; for RANSAC: Moisan, Moulon and Monasse). If all
+//! matches were wrong, how many sets of `k` matches would be expected to fit one transform within `e`? Any transform can be made to fit
+//! three matches, so
 //!
-//! **α** is measured against the spread of the targets: with `a_1, a_2, a_3` the half-axes of the ellipsoid that they fill,
-//! `α(e) = Π min(1, e/a_i)`. A ball of radius `ρ` gives `(e/ρ)³`; flat targets give the two-dimensional law. Where a transform takes
-//! the sources to places that are more crowded than that, `α` is larger by as much: see `Background::crowding`.
+//! `NFA(k) = (n − 3) · C(n, k) · α(e_k)^(k − 3)`,
 //!
-//! **Effective support.** On real data wrong matches are not independent: neighbouring points match the same wrong patch.
-//! Inliers that lie within `3δ` of each other count once.
+//! with `e_k` the k-th smallest residual and `α(e)` the probability that a wrong match is within `e`. The evidence is the minimum over all
+//! `k` with `e_k ≤ δ`. It prefers tight sets and finds its own threshold below `δ`. Three matches are never evidence. Transforms through
+//! three points would need a further factor `C(k, 3)` for the choice of the three; ours is the least-squares fit, one for each set.
 //!
-//! **Rotation.** Inliers near one line hold the rotation about it loosely, however many they are: see `steadiness`.
+//! **The probability `α`** follows from the spread of the targets. With `a_1, a_2, a_3` the half-axes of the ellipsoid that they fill,
+//! `α(e) = Π min(1, e/a_i)`. A ball of radius `ρ` gives `(e/ρ)³`; flat targets give the two-dimensional law. Where a transform moves the
+//! sources to places with a higher density of targets, `α` grows accordingly: see `Background::crowding`.
+//!
+//! **Places.** On real data wrong matches are not independent: neighbouring points match the same wrong patch. Inliers closer to each
+//! other than `Background::patch` count once.
+//!
+//! **Rotation.** Inliers near one line determine the rotation about it poorly, however many they are: see `rotation`.
 //!
 //! **Rivals.** Where structure repeats, several transforms explain many matches each, and the best of them may be wrong.
 
 mod background;
 mod false_alarms;
-mod steadiness;
+mod rotation;
 
 pub(crate) use self::background::Background;
 
 use self::{
     background::Crowd,
     false_alarms::{FalseAlarms, independent},
-    steadiness::rotation_deviation,
+    rotation::rotation_deviation,
 };
 use pcr99_base::{
     Soa,
@@ -40,37 +43,43 @@ use pcr99_base::{
 
 use crate::{Correspondences, Doubt, Similarity};
 
-/// What a consensus is worth.
+/// The evidence for a transform, from the matches that agree with it.
+///
+/// [`doubt`](Self::doubt) tests it against the conditions for a registered answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
-    /// Above zero it is no evidence at all.
+    /// log₁₀ of the number of false alarms: how often chance alone would produce such a consensus. At −3, it happens at most once in a
+    /// thousand problems of wrong matches; at 0 or above, it is expected.
     pub log10_nfa: f64,
-    /// The inliers, those within `3δ` of each other counted once; counting stops at [`Evidence::MOST_COUNTED`], and of more than twice
-    /// as many inliers only so many are looked at, so there may be more.
+    /// Number of inliers, counted once per place.
+    ///
+    /// Targets closer than `3δ` are at one place. This distance is at least 10 % of the longest half-axis of the targets, or of the moved
+    /// sources where those are smaller, and at most 20 % of the longest half-axis of the targets. Counting stops at
+    /// [`Evidence::MOST_COUNTED`]; from more than twice as many inliers, an even sample is counted.
     pub inlier_places: usize,
-    /// Standard deviation of the rotation, in degrees, about the axis that the inliers hold least; at most 180.
+    /// Standard deviation of the rotation about the axis that the inliers determine least, in degrees; at most 180.
     pub rotation_deviation_deg: f64,
-    /// The evidence for another transform, as a share of the evidence for this one; 0 when there is no other, or nobody looked.
+    /// Evidence for the strongest [rival](crate::Rival) divided by the evidence for this transform, between 0 and 1; 0 when there is no
+    /// rival, or when none was searched for.
     pub rival_evidence_ratio: f64,
 }
 
-/// Registered needs a number of false alarms of at most this power of ten …
+/// Largest `log10_nfa` of a registered answer: one false alarm in ten problems of wrong matches.
 const LARGEST_LOG10_NFA: f64 = -1.0;
-/// … and either this many effective inliers …
+/// Number of places from which inliers are scattered enough, whatever their number.
 const ENOUGH_PLACES: usize = 11;
-/// … or at least four, and more than this share of the inliers: few, but scattered, and not each of them twice …
+/// Places per inlier above which fewer places are enough: the inliers are few, but not duplicates of each other.
 const SCATTERED_SHARE: f64 = 0.5;
-/// (three places are met by any transform) …
+/// Smallest number of places. A transform can be made to fit any three.
 const FEWEST_PLACES: usize = 4;
-/// … and a rotation whose standard deviation, in degrees, is at most this …
+/// Largest standard deviation of the rotation of a registered answer, in degrees.
 const LARGEST_ROTATION_DEVIATION: f64 = 2.5;
-/// … and no other transform with more than this share of the evidence.
+/// Largest share of the evidence that a rival of a registered answer may have.
 const LARGEST_RIVAL_RATIO: f64 = 0.5;
 
 impl Evidence {
-    /// The largest number of effective inliers: more are as good as any number.
+    /// Largest value of [`inlier_places`](Self::inlier_places): counting stops here, because the conditions need no more.
     pub const MOST_COUNTED: usize = MOST_SCATTERED;
 
     /// Evidence from its four numbers; see the fields.
@@ -83,7 +92,7 @@ impl Evidence {
         Self { log10_nfa, inlier_places, rotation_deviation_deg, rival_evidence_ratio }
     }
 
-    /// Whether chance alone does not explain it.
+    /// Whether chance alone does not explain the consensus.
     pub(crate) fn exceeds_chance(&self) -> bool {
         self.log10_nfa <= LARGEST_LOG10_NFA
     }
@@ -92,8 +101,8 @@ impl Evidence {
     ///
     /// The conditions are tested in this order: chance, inliers at few places, an undetermined rotation, a rival.
     pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
-        let few_but_scattered =
-            self.inlier_places >= FEWEST_PLACES && self.inlier_places as f64 > SCATTERED_SHARE * inliers as f64;
+        let few_but_scattered = self.inlier_places >= FEWEST_PLACES
+            && self.inlier_places as f64 > SCATTERED_SHARE * inliers as f64;
         if !self.exceeds_chance() {
             Some(Doubt::Chance { log10_nfa: self.log10_nfa })
         } else if self.inlier_places < ENOUGH_PLACES && !few_but_scattered {
@@ -108,17 +117,17 @@ impl Evidence {
     }
 }
 
-/// A transform and the matches that it explains, in our own units.
+/// A transform and its inliers, in internal units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Consensus<'a> {
     pub(crate) points: &'a Soa,
     pub(crate) model: &'a Similarity,
     pub(crate) inliers: &'a [u32],
-    /// Their squared residuals, at most `δ²`.
+    /// Squared residuals of the inliers, at most `δ²`.
     pub(crate) residuals: &'a [f64],
-    /// The sum of those.
+    /// Sum of the squared residuals.
     pub(crate) sum: f64,
-    /// `δ`.
+    /// The inlier threshold `δ`.
     pub(crate) delta: f64,
     /// Number of parameters of the transform that were fitted to the inliers.
     pub(crate) parameters: f64,
@@ -129,15 +138,15 @@ pub(crate) const fn fitted_parameters(known_scale: Option<f64>) -> f64 {
     if known_scale.is_some() { 6.0 } else { 7.0 }
 }
 
-/// What a consensus is worth in a search.
+/// The evidence for a consensus, as far as a search needs it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weighed {
     pub(crate) evidence: Evidence,
-    /// Whether it is significant against an even spread of wrong matches, whatever the crowd makes of it.
+    /// Whether it exceeds chance against evenly spread wrong matches, before crowding is taken into account.
     pub(crate) stands_out: bool,
 }
 
-/// Computes evidence; keeps its buffers.
+/// Computes evidence. Buffers are kept between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
     false_alarms: FalseAlarms,
@@ -145,12 +154,11 @@ pub(crate) struct Judge {
     scattered: Scattered,
 }
 
-/// Matches that are looked at to see how crowded it is, one stage after the other as long as the verdict depends on it.
+/// Sample sizes for the crowding, in matches. A larger one follows only while the outcome depends on it.
 const CROWD_SAMPLES: [usize; 3] = [16, 64, 256];
 
 impl Judge {
-    /// What a consensus is worth, if it is worth anything: where chance explains it, the rest is left open. `penalty` is added to the
-    /// logarithm.
+    /// The evidence for a consensus; where chance explains it, only `log10_nfa` is computed. `penalty` is added to `log10_nfa`.
     pub(crate) fn weigh(
         &mut self,
         consensus: &Consensus<'_>,
@@ -173,7 +181,7 @@ impl Judge {
         Weighed { evidence, stands_out }
     }
 
-    /// The logarithm of the number of false alarms once it is seen how crowded it is, as closely as the verdict depends on it.
+    /// `log10_nfa` with crowding taken into account, as precisely as the outcome depends on it. `even` is the value without crowding.
     fn log10_nfa_in_crowd(
         &mut self,
         consensus: &Consensus<'_>,
@@ -189,7 +197,7 @@ impl Judge {
                 true => even,
                 false => (self.log10_nfa(consensus, background, &crowd) + penalty).max(even),
             };
-            // Every inlier but three has that factor at most.
+            // Each inlier but three contributes at most this factor.
             let at_worst = even + (consensus.inliers.len() as f64 - 3.0) * libm::log10(most);
             if log10_nfa > LARGEST_LOG10_NFA || at_worst <= LARGEST_LOG10_NFA {
                 break;
@@ -198,7 +206,7 @@ impl Judge {
         log10_nfa
     }
 
-    /// The rest.
+    /// Adds what [`weigh`](Self::weigh) leaves out where chance explains the consensus.
     pub(crate) fn complete(
         &mut self,
         evidence: Evidence,
@@ -211,7 +219,7 @@ impl Judge {
         Evidence { inlier_places, rotation_deviation_deg, ..evidence }
     }
 
-    /// All that can be said of a transform and the matches that it explains; those farther off than `delta` are left out.
+    /// The complete evidence for a transform and its inliers. Inliers with a residual above `delta` are left out.
     pub(crate) fn evidence(
         &mut self,
         pairs: &Correspondences,
@@ -239,20 +247,20 @@ impl Judge {
         if evidence.exceeds_chance() { evidence } else { self.complete(evidence, &consensus, &background) }
     }
 
-    /// Of the residuals in `self.independent`.
+    /// `log10_nfa` of the residuals in `self.independent`.
     fn log10_nfa(&mut self, consensus: &Consensus<'_>, background: &Background, crowd: &Crowd) -> f64 {
         let (inliers, n, delta) = (&self.independent, consensus.points.len(), consensus.delta);
         self.false_alarms.log10_nfa(inliers, delta * delta, n, background, crowd)
     }
 
-    /// The inliers, counting those once that are within `radius` of one already counted.
+    /// Number of inliers, without those within `radius` of one already counted.
     fn count_places(&mut self, points: &Soa, inliers: &[u32], radius: f64) -> usize {
         let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
         count_scattered(&points.b, inliers, step, radius * radius, &mut self.scattered)
     }
 }
 
-/// Of more inliers than this, some are left out, evenly: that never counts too many.
+/// Largest number of inliers considered when counting places. More are sampled evenly, which never counts too many.
 const LARGEST_SAMPLE: usize = 2 * MOST_SCATTERED;
 
 #[cfg(test)]
@@ -270,7 +278,7 @@ mod tests {
         assert_eq!(judge.count_places(&points, &(0..100).collect::<Vec<_>>(), 0.01), 1);
         assert_eq!(judge.count_places(&points, &(99..120).collect::<Vec<_>>(), 0.001), 21);
         assert_eq!(judge.count_places(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
-        // Every second of 220: half of the hundred copies are one, and sixty others.
+        // Every second of 220: fifty of the copies, which are one place, and sixty others.
         assert_eq!(judge.count_places(&points, &(0..220).collect::<Vec<_>>(), 0.001), 1 + 60);
     }
 

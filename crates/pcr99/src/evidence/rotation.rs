@@ -1,15 +1,16 @@
-//! How firmly the inliers hold the rotation.
+//! Standard deviation of the rotation.
 //!
-//! With noise of standard deviation `σ`, a small turn `ω` has the covariance `σ²/s² · J⁻¹`, where `J = Σ ‖a − ā‖²·I − (a − ā)(a − ā)ᵀ` is
-//! the inertia of the inliers. Its least eigenvalue belongs to the axis that they hold least: a rod its own.
+//! With noise of standard deviation `σ`, a small rotation `ω` has the covariance `σ²/s² · J⁻¹`, where
+//! `J = Σ ‖a − ā‖²·I − (a − ā)(a − ā)ᵀ` is the inertia of the inliers. The smallest eigenvalue of `J` belongs to the axis that the inliers
+//! determine least; for a rod, that is its own axis.
 
 use super::Consensus;
 use pcr99_base::eigen::symmetric_eigen;
 
-/// Of more inliers than this, some are left out, evenly.
+/// Largest number of inliers considered. More are sampled evenly.
 const LARGEST_SAMPLE: usize = 128;
 
-/// Standard deviation of the rotation, in radians, about the axis that is held least; infinite when that is not held at all.
+/// Standard deviation of the rotation about the axis that is determined least, in radians; infinite when it is undetermined.
 pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
     let Consensus { points, model, inliers, sum, parameters, .. } = *consensus;
     let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
@@ -29,7 +30,7 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
             }
         }
     }
-    // The eigenvalues of J are sums of two of those of the spread: the least leaves out the largest.
+    // The eigenvalues of J are sums of two eigenvalues of the spread; the smallest leaves out the largest, which comes last.
     let (spreads, _) = symmetric_eigen(&spread);
     let inertia = (spreads[0].max(0.0) + spreads[1].max(0.0)) * (inliers.len() as f64 / count);
     let freedom = (3.0 * inliers.len() as f64 - parameters).max(1.0);
@@ -48,7 +49,7 @@ mod tests {
         least_squares,
     };
 
-    /// With a known scale one parameter fewer is fitted, so that the same residuals say less noise.
+    /// With a known scale one parameter fewer is fitted, so the same residuals mean less noise.
     #[test]
     fn a_known_scale_leaves_one_more_degree_of_freedom() {
         let points = pcr99_base::test_points::random(4, 3);
@@ -64,12 +65,12 @@ mod tests {
                 parameters: fitted_parameters(known_scale),
             })
         };
-        // Twelve coordinates less six or seven parameters: variances as 1/6 to 1/5.
+        // Twelve coordinates less six or seven parameters: variances in the ratio 1/6 to 1/5.
         let ratio = deviation(Some(1.0)) / deviation(None);
         assert!((ratio - (5.0_f64 / 6.0).sqrt()).abs() < 1e-12, "{ratio}");
     }
 
-    /// The deviation is the one that repeated fits have.
+    /// The deviation agrees with that of repeated fits.
     #[test]
     fn it_is_the_deviation_of_repeated_fits() {
         let mut random = Random::new(7);
@@ -99,7 +100,7 @@ mod tests {
                 parameters: fitted_parameters(None),
             };
             said += rotation_deviation(&consensus) / f64::from(trials);
-            // The turn about the rod's own axis, x.
+            // The rotation about the rod's own axis, x.
             turns_sq += model.rotation()[2][1].powi(2) / f64::from(trials);
         }
         let ratio = said / turns_sq.sqrt();
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_not_held_at_all() {
+    fn a_line_leaves_the_rotation_undetermined() {
         let mut points = Soa::default();
         for i in 0..9 {
             for axis in 0..3 {
