@@ -10,7 +10,8 @@ use std::{error::Error, time::Duration};
 
 use cpu_time::ProcessTime;
 use pcr99::{Correspondences, Positive, Scale, StopReason, stop};
-use pcr99_lab::{Errors, Method, OutlierCenter, Recipe, ScaleChoice, Solvers};
+use pcr99_baselines::{Method, Solvers};
+use pcr99_lab::{Errors, OutlierCenter, Recipe, ScaleChoice};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();

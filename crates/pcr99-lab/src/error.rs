@@ -1,6 +1,3 @@
-/// What a table of all pairs of matches may take.
-pub(crate) const LARGEST_TABLE_MIB: u64 = 1024;
-
 /// Why a problem could not be made, or a truth not be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -89,36 +86,6 @@ pub enum Error {
         field: &'static str,
         /// What it should have been.
         cause: &'static str,
-    },
-    /// There is no method of that name.
-    #[error("there is no method `{name}`: the methods are {}", crate::methods::Method::names())]
-    UnknownMethod {
-        /// What was asked for.
-        name: String,
-    },
-    /// The method cannot find the scale.
-    #[error(
-        "method `{method}` needs a known scale: give it, or use a method that finds it (default, paper, ransic, …)"
-    )]
-    ScaleNeeded {
-        /// Its name.
-        method: &'static str,
-    },
-    /// Only the default method takes a range.
-    #[error("only the default method takes a range of scales: give one scale, or none")]
-    ScaleRange,
-    /// The method keeps a table of all pairs, and there would be too many.
-    #[error(
-        "method `{method}` needs {needed_mib} MiB for {matches} matches, more than the {LARGEST_TABLE_MIB} MiB it may \
-         use or than there are: thin the matches, or use the default method"
-    )]
-    TooManyMatches {
-        /// Its name.
-        method: &'static str,
-        /// How many matches.
-        matches: usize,
-        /// What they would need.
-        needed_mib: u64,
     },
     /// The core refused.
     #[error(transparent)]

@@ -58,9 +58,6 @@ mod draw;
 
 mod error;
 
-/// The methods that ours is compared with, and all of them under one name.
-pub mod methods;
-
 /// How far an estimate is from the truth.
 pub mod metrics;
 
@@ -79,7 +76,6 @@ pub mod truth;
 mod vector;
 
 pub use error::Error;
-pub use methods::{Method, Solvers};
 pub use metrics::Errors;
 pub use problem::{OutlierCenter, Problem, Recipe, ScaleChoice};
 pub use shape::Shape;

@@ -1,6 +1,6 @@
 //! Colours that colour-blind readers can tell apart (M. Okabe, K. Ito 2008), each filled and hollow.
 
-use pcr99_lab::monte_carlo::Contender;
+use pcr99_lab::monte_carlo::Estimator;
 
 /// How something is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,8 @@ const COLORS: [(u8, u8, u8); 7] = [
 const REFERENCE: (u8, u8, u8) = (125, 125, 125);
 
 /// The same for a method in every figure.
-pub(crate) fn style_of(contender: Contender) -> Style {
-    match Contender::all().position(|other| other == contender) {
+pub(crate) fn style_of(estimator: Estimator) -> Style {
+    match Estimator::all().position(|other| other == estimator) {
         None | Some(0) => Style { rgb: REFERENCE, filled: true },
         Some(place) => style(place - 1),
     }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn no_two_methods_look_alike() {
-        let styles: HashSet<_> = Contender::all().map(|c| (style_of(c).rgb, style_of(c).filled)).collect();
-        assert_eq!(styles.len(), Contender::all().count());
+        let styles: HashSet<_> = Estimator::all().map(|c| (style_of(c).rgb, style_of(c).filled)).collect();
+        assert_eq!(styles.len(), Estimator::all().count());
     }
 }

@@ -1,6 +1,6 @@
 //! What the records of one method on one kind of problem come to.
 
-use pcr99_lab::monte_carlo::{Contender, Outcome, Record, ScaleMode, Size};
+use pcr99_lab::monte_carlo::{Estimator, Outcome, Record, ScaleMode, Size};
 use serde::Serialize;
 
 use crate::statistics::Spread;
@@ -60,7 +60,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    fn of(scale: ScaleMode, size: Size, contender: Contender, records: &[&Record]) -> Self {
+    fn of(scale: ScaleMode, size: Size, estimator: Estimator, records: &[&Record]) -> Self {
         let count = |wanted: &dyn Fn(&Record) -> bool| records.iter().filter(|record| wanted(record)).count();
         let spread = |value: &dyn Fn(&Record) -> Option<f64>| {
             Spread::of(records.iter().filter_map(|record| value(record)))
@@ -70,7 +70,7 @@ impl Cell {
             scale,
             points: size.points,
             outlier_ratio: size.outlier_ratio,
-            method: contender.name().to_owned(),
+            method: estimator.name().to_owned(),
             runs: records.len(),
             above_5_deg: count(&|record| above(record, LARGE_DEG)),
             above_10_deg: count(&|record| above(record, VERY_LARGE_DEG)),
@@ -124,12 +124,12 @@ impl Summary {
             for &size in &sizes {
                 let of_size: Vec<&Record> =
                     records.iter().filter(|record| record.scale == scale && record.size() == size).collect();
-                for contender in Contender::all() {
+                for estimator in Estimator::all() {
                     let mut own: Vec<&Record> =
-                        of_size.iter().copied().filter(|record| record.method == contender.name()).collect();
+                        of_size.iter().copied().filter(|record| record.method == estimator.name()).collect();
                     own.sort_by_key(|record| record.run);
                     if !own.is_empty() {
-                        cells.push(Cell::of(scale, size, contender, &own));
+                        cells.push(Cell::of(scale, size, estimator, &own));
                     }
                 }
             }
@@ -138,18 +138,18 @@ impl Summary {
     }
 
     /// The cell of a method on a kind of problem, if there are records.
-    pub fn cell(&self, scale: ScaleMode, size: Size, contender: Contender) -> Option<&Cell> {
+    pub fn cell(&self, scale: ScaleMode, size: Size, estimator: Estimator) -> Option<&Cell> {
         self.cells
             .iter()
-            .find(|cell| cell.scale == scale && cell.size() == size && cell.method == contender.name())
+            .find(|cell| cell.scale == scale && cell.size() == size && cell.method == estimator.name())
     }
 
     /// Who has records in a scale mode, in the order of figures and tables.
-    pub fn contenders(&self, scale: ScaleMode) -> Vec<Contender> {
-        let has = |contender: &Contender| {
-            self.cells.iter().any(|cell| cell.scale == scale && cell.method == contender.name())
+    pub fn estimators(&self, scale: ScaleMode) -> Vec<Estimator> {
+        let has = |estimator: &Estimator| {
+            self.cells.iter().any(|cell| cell.scale == scale && cell.method == estimator.name())
         };
-        Contender::all().filter(has).collect()
+        Estimator::all().filter(has).collect()
     }
 
     /// The kinds of problems, ascending.

@@ -2,10 +2,7 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use pcr99_lab::{
-    Method,
-    monte_carlo::{Contender, Outcome, Record, ScaleMode, Size},
-};
+use pcr99_lab::monte_carlo::{Estimator, Outcome, Record, ScaleMode, Size};
 
 use pcr99_page::frame::escaped_html;
 
@@ -127,14 +124,14 @@ pub fn large_errors(summary: &Summary) -> Table {
     ];
     let mut rows = Vec::new();
     for scale in ScaleMode::ALL {
-        for contender in summary.contenders(scale) {
+        for estimator in summary.estimators(scale) {
             let own =
-                || summary.cells.iter().filter(|cell| cell.scale == scale && cell.method == contender.name());
+                || summary.cells.iter().filter(|cell| cell.scale == scale && cell.method == estimator.name());
             let sum = |count: &dyn Fn(&crate::Cell) -> usize| some(own().map(count).sum::<usize>());
-            let published = published::large_errors(scale, contender.name());
+            let published = published::large_errors(scale, estimator.name());
             rows.push(vec![
                 some(scale.name()),
-                some(contender.title()),
+                some(estimator.title()),
                 sum(&|cell| cell.runs),
                 sum(&|cell| cell.above_5_deg),
                 sum(&|cell| cell.above_10_deg),
@@ -169,27 +166,26 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
     let seconds = Times::of(records, size);
     let mut rows = Vec::new();
     for scale in ScaleMode::ALL {
-        for contender in summary.contenders(scale) {
-            if contender == Contender::TrueInliers {
+        for estimator in summary.estimators(scale) {
+            if estimator == Estimator::TrueInliers {
                 continue;
             }
-            let cell = summary.cell(scale, size, contender);
+            let cell = summary.cell(scale, size, estimator);
             let time = cell.and_then(|cell| cell.seconds());
-            let against = |method: Method| {
-                let reference = Contender::Method(method);
-                (contender != reference)
-                    .then(|| seconds.speedup(scale, contender, reference).map(shown_factor))
+            let against = |reference: Estimator| {
+                (estimator != reference)
+                    .then(|| seconds.speedup(scale, estimator, reference).map(shown_factor))
                     .flatten()
             };
             rows.push(vec![
                 some(scale.name()),
-                some(contender.title()),
+                some(estimator.title()),
                 time.map(|time| milliseconds(time.median)),
                 time.map(|time| milliseconds(time.p95)),
                 cell.map(|cell| format!("{} of {}", cell.above_10_deg, cell.runs)),
-                against(Method::Paper),
-                at_99.and_then(|_| published::speedup(scale, contender.name())).map(str::to_owned),
-                against(Method::Default),
+                against(Estimator::PAPER),
+                at_99.and_then(|_| published::speedup(scale, estimator.name())).map(str::to_owned),
+                against(Estimator::DEFAULT),
             ]);
         }
     }
@@ -225,13 +221,13 @@ pub fn times(summary: &Summary) -> Table {
     columns.extend(sizes.iter().map(|size| percent(size.outlier_ratio)));
     let mut rows = Vec::new();
     for scale in ScaleMode::ALL {
-        for contender in summary.contenders(scale) {
-            if contender == Contender::TrueInliers {
+        for estimator in summary.estimators(scale) {
+            if estimator == Estimator::TrueInliers {
                 continue;
             }
-            let mut row = vec![some(scale.name()), some(contender.title())];
+            let mut row = vec![some(scale.name()), some(estimator.title())];
             row.extend(sizes.iter().map(|&size| {
-                let time = summary.cell(scale, size, contender).and_then(|cell| cell.seconds());
+                let time = summary.cell(scale, size, estimator).and_then(|cell| cell.seconds());
                 time.map(|time| milliseconds(time.median))
             }));
             rows.push(row);
@@ -262,13 +258,13 @@ pub fn reach(summary: &Summary, noise: f64) -> Table {
         "95 %, ms",
     ];
     let row = |cell: &crate::Cell| {
-        let contender = Contender::of_name(&cell.method).filter(|other| *other != Contender::TrueInliers)?;
+        let estimator = Estimator::of_name(&cell.method).filter(|other| *other != Estimator::TrueInliers)?;
         let limit = Setting { scale: cell.scale, noise }.least_inliers(cell.points);
         let time = cell.seconds();
         let wrong = (cell.outlier_ratio * cell.points as f64).round() as usize;
         Some(vec![
             some(cell.scale.name()),
-            some(contender.title()),
+            some(estimator.title()),
             some(cell.points),
             some(percent(cell.outlier_ratio)),
             some(cell.points - wrong),
@@ -302,7 +298,7 @@ impl<'a> Times<'a> {
     }
 
     /// The median over the problems that both have run on.
-    fn speedup(&self, scale: ScaleMode, slow: Contender, fast: Contender) -> Option<f64> {
+    fn speedup(&self, scale: ScaleMode, slow: Estimator, fast: Estimator) -> Option<f64> {
         let own = self.0.iter().filter(|((mode, name, _), _)| *mode == scale && *name == slow.name());
         let quotient = |(key, seconds): (&(ScaleMode, &str, u64), &f64)| {
             let other = self.0.get(&(scale, fast.name(), key.2))?;

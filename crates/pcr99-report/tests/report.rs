@@ -1,8 +1,7 @@
 //! Tables and figures from records made up for the purpose.
 
-use pcr99_lab::{
-    Method,
-    monte_carlo::{Configuration, Header, Machine, Outcome, Record, ScaleMode, Session, Size, Stored},
+use pcr99_lab::monte_carlo::{
+    Configuration, Estimator, Header, Machine, Outcome, Record, ScaleMode, Session, Size, Stored,
 };
 use pcr99_report::{Error, Report, Summary, published};
 
@@ -233,6 +232,6 @@ fn several_sizes_are_drawn_as_lines_with_the_limit() {
 fn nothing_cannot_be_reported() {
     assert!(matches!(Report::new(&stored(Vec::new(), "knot")), Err(Error::NoRecords)));
     // One record of one method is enough.
-    let one = vec![record(Method::Default.name(), ScaleMode::Known, at(0.99), 0)];
+    let one = vec![record(Estimator::DEFAULT.name(), ScaleMode::Known, at(0.99), 0)];
     assert_eq!(Report::new(&stored(one, "knot")).expect("a report").tables().len(), 3);
 }

@@ -1,9 +1,10 @@
 use std::fmt;
 
+use pcr99_baselines::Method;
 use serde::{Deserialize, Serialize};
 
-use super::{Contender, Key};
-use crate::{Method, OutlierCenter};
+use super::{Estimator, Key};
+use crate::OutlierCenter;
 
 /// What is to be done: every method on every problem. Becomes a [`Plan`](super::Plan) when it is checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,24 +118,24 @@ impl Configuration {
     }
 
     /// Who solves the problems of a scale mode: the reference first; nobody when no method can.
-    pub fn contenders(&self, scale: ScaleMode) -> Vec<Contender> {
+    pub fn estimators(&self, scale: ScaleMode) -> Vec<Estimator> {
         let able = |method: &&Method| scale == ScaleMode::Known || method.finds_scale();
         let methods: Vec<&Method> = self.methods.iter().filter(able).collect();
-        let reference = (!methods.is_empty()).then_some(Contender::TrueInliers);
-        reference.into_iter().chain(methods.into_iter().map(|method| Contender::Method(*method))).collect()
+        let reference = (!methods.is_empty()).then_some(Estimator::TrueInliers);
+        reference.into_iter().chain(methods.into_iter().map(|method| Estimator::Method(*method))).collect()
     }
 
     /// Number of records when all is done.
     pub fn records(&self) -> u64 {
-        let each: u64 = self.scales.iter().map(|&scale| self.contenders(scale).len() as u64).sum();
+        let each: u64 = self.scales.iter().map(|&scale| self.estimators(scale).len() as u64).sum();
         self.runs.saturating_mul(self.sizes.len() as u64).saturating_mul(each)
     }
 
     /// Whether a record belongs to this configuration.
     pub(super) fn has(&self, key: &Key) -> bool {
-        let contenders = self.contenders(key.scale());
+        let estimators = self.estimators(key.scale());
         self.scales.contains(&key.scale())
-            && contenders.iter().any(|contender| contender.name() == key.contender())
+            && estimators.iter().any(|estimator| estimator.name() == key.estimator())
             && self.sizes.contains(&key.size())
             && key.run() < self.runs
     }
@@ -171,7 +172,7 @@ impl Size {
 mod names {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    use crate::Method;
+    use pcr99_baselines::Method;
 
     pub(super) fn serialize<S: Serializer>(methods: &[Method], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(methods.iter().map(|method| method.name()))

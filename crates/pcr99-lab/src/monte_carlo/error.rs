@@ -115,10 +115,10 @@ pub enum Error {
     /// A problem could not be made.
     #[error(transparent)]
     Lab(#[from] crate::Error),
-}
-
-impl From<pcr99::Error> for Error {
-    fn from(error: pcr99::Error) -> Self {
-        Self::Lab(error.into())
-    }
+    /// A method could not be asked.
+    #[error(transparent)]
+    Method(#[from] pcr99_baselines::Error),
+    /// The core refused.
+    #[error(transparent)]
+    Core(#[from] pcr99::Error),
 }

@@ -237,9 +237,11 @@ fn parse(bytes: &[u8], configuration: &Configuration, file: &Path) -> Result<(Ve
 
 #[cfg(test)]
 mod tests {
+    use pcr99_baselines::Method;
+
     use super::*;
     use crate::{
-        Method, Shape,
+        Shape,
         monte_carlo::{Ended, Jobs, Machine, Size, run},
     };
 

@@ -5,7 +5,8 @@
 //!
 //! ```
 //! use pcr99_lab::monte_carlo::{self, Configuration, Jobs, Plan, Size};
-//! use pcr99_lab::{Method, Shape};
+//! use pcr99_baselines::Method;
+//! use pcr99_lab::Shape;
 //!
 //! let configuration = Configuration {
 //!     methods: vec![Method::Default],
@@ -35,7 +36,7 @@
 mod configuration;
 
 /// Who is compared.
-mod contender;
+mod estimator;
 
 mod error;
 
@@ -55,8 +56,8 @@ mod record;
 mod runner;
 
 pub use configuration::{Configuration, ScaleMode, Size};
-pub use contender::Contender;
 pub use error::Error;
+pub use estimator::Estimator;
 pub use journal::{CONFIG_FILE, Header, Journal, RECORDS_FILE, Stored};
 pub use machine::{Machine, Session};
 pub use plan::{Case, MOST_RUNS, Plan};

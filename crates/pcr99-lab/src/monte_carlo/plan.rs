@@ -1,7 +1,8 @@
 use pcr99::{Positive, Scale, random::Random};
+use pcr99_baselines::Method;
 
-use super::{Configuration, Contender, Error, Key, ScaleMode, Size};
-use crate::{Method, Recipe, ScaleChoice, Shape};
+use super::{Configuration, Error, Estimator, Key, ScaleMode, Size};
+use crate::{Recipe, ScaleChoice, Shape};
 
 /// The largest number of runs.
 pub const MOST_RUNS: u64 = 1_000_000;
@@ -30,9 +31,9 @@ pub struct Case {
 }
 
 impl Case {
-    /// What a record of `contender` on this problem is known by.
-    pub fn key(&self, contender: Contender) -> Key {
-        Key::new(contender.name(), self.scale, self.size, self.run)
+    /// What a record of `estimator` on this problem is known by.
+    pub fn key(&self, estimator: Estimator) -> Key {
+        Key::new(estimator.name(), self.scale, self.size, self.run)
     }
 }
 
@@ -102,8 +103,8 @@ impl Plan {
     }
 
     /// Who solves a problem, one after the other. Another begins in each run, so that nobody always comes first.
-    pub fn contenders(&self, case: &Case) -> Vec<Contender> {
-        let mut order = self.configuration.contenders(case.scale);
+    pub fn estimators(&self, case: &Case) -> Vec<Estimator> {
+        let mut order = self.configuration.estimators(case.scale);
         if let [_, methods @ ..] = &mut order[..] {
             let first = case.run % methods.len() as u64;
             methods.rotate_left(first as usize);
@@ -212,7 +213,7 @@ mod tests {
         assert!(cases.is_sorted_by_key(|case| case.run));
         let keys: Vec<Key> = cases
             .iter()
-            .flat_map(|case| plan.contenders(case).into_iter().map(|contender| case.key(contender)))
+            .flat_map(|case| plan.estimators(case).into_iter().map(|estimator| case.key(estimator)))
             .collect();
         assert_eq!(keys.len() as u64, plan.configuration().records());
         assert!(keys.iter().all(|key| plan.configuration().has(key)));
@@ -239,8 +240,8 @@ mod tests {
     fn each_method_comes_first_in_turn() {
         let plan = plan(small()).unwrap();
         let known = |run| Case { scale: ScaleMode::Known, size: plan.configuration().sizes[0], run };
-        let (first, second) = (plan.contenders(&known(0)), plan.contenders(&known(1)));
-        assert_eq!((first[0], second[0]), (Contender::TrueInliers, Contender::TrueInliers));
+        let (first, second) = (plan.estimators(&known(0)), plan.estimators(&known(1)));
+        assert_eq!((first[0], second[0]), (Estimator::TrueInliers, Estimator::TrueInliers));
         assert_eq!((first[2], first[1]), (second[1], *second.last().unwrap()));
     }
 
@@ -248,7 +249,7 @@ mod tests {
     fn methods_that_need_the_scale_are_left_out_where_it_is_unknown() {
         let plan = plan(small()).unwrap();
         for case in plan.cases().take(2) {
-            let missing = |method: &&Method| !plan.contenders(&case).contains(&Contender::Method(**method));
+            let missing = |method: &&Method| !plan.estimators(&case).contains(&Estimator::Method(**method));
             let missing: Vec<&Method> = Method::ALL.iter().filter(missing).collect();
             let expected: Vec<&Method> = match case.scale {
                 ScaleMode::Known => Vec::new(),

@@ -84,7 +84,7 @@ impl Record {
 /// What a record is known by: there is one of each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    contender: String,
+    estimator: String,
     scale: ScaleMode,
     points: usize,
     ratio_bits: u64,
@@ -92,14 +92,14 @@ pub struct Key {
 }
 
 impl Key {
-    pub(super) fn new(contender: &str, scale: ScaleMode, size: Size, run: u64) -> Self {
+    pub(super) fn new(estimator: &str, scale: ScaleMode, size: Size, run: u64) -> Self {
         // Adding zero makes a negative zero positive.
         let ratio_bits = (size.outlier_ratio + 0.0).to_bits();
-        Self { contender: contender.to_owned(), scale, points: size.points, ratio_bits, run }
+        Self { estimator: estimator.to_owned(), scale, points: size.points, ratio_bits, run }
     }
 
-    pub(super) fn contender(&self) -> &str {
-        &self.contender
+    pub(super) fn estimator(&self) -> &str {
+        &self.estimator
     }
 
     pub(super) fn scale(&self) -> ScaleMode {

@@ -12,10 +12,10 @@ use std::{
 
 use cpu_time::{ProcessTime, ThreadTime};
 use pcr99::{Correspondences, Registration, StopReason, assess, random::Random, stop::StopRequest};
-use pcr99_base::least_squares::fit;
+use pcr99_baselines::{Method, Solvers};
 
-use super::{Case, Contender, Error, Key, Outcome, Plan, Record, ScaleMode};
-use crate::{Errors, Method, Problem, Solvers};
+use super::{Case, Error, Estimator, Key, Outcome, Plan, Record, ScaleMode};
+use crate::{Errors, Problem};
 
 /// Runs side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +60,9 @@ pub fn run(
     keep: &mut dyn FnMut(Record) -> Result<(), Error>,
 ) -> Result<Ended, Error> {
     let open = |case: Case| {
-        let mut contenders = plan.contenders(&case);
-        contenders.retain(|contender| !is_done(&case.key(*contender)));
-        (!contenders.is_empty()).then_some((case, contenders))
+        let mut estimators = plan.estimators(&case);
+        estimators.retain(|estimator| !is_done(&case.key(*estimator)));
+        (!estimators.is_empty()).then_some((case, estimators))
     };
     let tasks = plan.cases().filter_map(open);
     match jobs {
@@ -73,15 +73,15 @@ pub fn run(
 
 fn one_by_one(
     plan: &Plan,
-    tasks: impl Iterator<Item = (Case, Vec<Contender>)>,
+    tasks: impl Iterator<Item = (Case, Vec<Estimator>)>,
     interrupted: &(dyn Fn() -> bool + Sync),
     keep: &mut dyn FnMut(Record) -> Result<(), Error>,
 ) -> Result<Ended, Error> {
     let mut worker = Worker::new(plan, Clock::Process, interrupted);
-    for (case, contenders) in tasks {
+    for (case, estimators) in tasks {
         let task = Task::new(plan, case)?;
-        for contender in contenders {
-            match worker.solve(&task, contender) {
+        for estimator in estimators {
+            match worker.solve(&task, estimator) {
                 Some(record) => keep(record)?,
                 None => return Ok(Ended::Interrupted),
             }
@@ -92,7 +92,7 @@ fn one_by_one(
 
 fn side_by_side(
     plan: &Plan,
-    tasks: impl Iterator<Item = (Case, Vec<Contender>)> + Send,
+    tasks: impl Iterator<Item = (Case, Vec<Estimator>)> + Send,
     count: usize,
     interrupted: &(dyn Fn() -> bool + Sync),
     keep: &mut dyn FnMut(Record) -> Result<(), Error>,
@@ -104,7 +104,7 @@ fn side_by_side(
     let work = |sender: mpsc::SyncSender<Result<Record, Error>>| {
         let mut worker = Worker::new(plan, Clock::Thread, &ask);
         let next = || tasks.lock().ok()?.next();
-        while let Some((case, contenders)) = next() {
+        while let Some((case, estimators)) = next() {
             let task = match Task::new(plan, case) {
                 Ok(task) => task,
                 Err(error) => {
@@ -112,8 +112,8 @@ fn side_by_side(
                     return;
                 }
             };
-            for contender in contenders {
-                let record = worker.solve(&task, contender);
+            for estimator in estimators {
+                let record = worker.solve(&task, estimator);
                 if record.is_none_or(|record| sender.send(Ok(record)).is_err()) {
                     ended.store(true, Ordering::Relaxed);
                     return;
@@ -183,20 +183,20 @@ impl<'a> Worker<'a> {
     }
 
     /// `None` when it was interrupted.
-    fn solve(&mut self, task: &Task, contender: Contender) -> Option<Record> {
+    fn solve(&mut self, task: &Task, estimator: Estimator) -> Option<Record> {
         let limit =
             Duration::try_from_secs_f64(self.plan.configuration().time_limit).unwrap_or(Duration::MAX);
-        if let Contender::Method(method) = contender
+        if let Estimator::Method(method) = estimator
             && self.warm.insert((method, task.case.scale))
         {
-            let _ = self.found(task, contender, limit.min(WARM_UP));
+            let _ = self.found(task, estimator, limit.min(WARM_UP));
         }
         if (self.interrupted)() {
             return None;
         }
         let wall = Instant::now();
-        let cpu = self.clock_for(task, contender);
-        let found = self.found(task, contender, limit);
+        let cpu = self.clock_for(task, estimator);
+        let found = self.found(task, estimator, limit);
         let cpu = cpu.map(|cpu| cpu());
         let wall = wall.elapsed();
         if matches!(&found, Ok(found) if found.stopped_because == StopReason::Interrupted) {
@@ -204,7 +204,7 @@ impl<'a> Worker<'a> {
         }
         let Case { scale, size, run } = task.case;
         let blank = Record {
-            method: contender.name().to_owned(),
+            method: estimator.name().to_owned(),
             scale,
             points: size.points,
             outlier_ratio: size.outlier_ratio,
@@ -235,7 +235,7 @@ impl<'a> Worker<'a> {
                     status: found.status.into(),
                     inliers: found.inliers.len(),
                     log10_nfa: found.evidence.map(|evidence| evidence.log10_nfa),
-                    stopped_because: (contender != Contender::TrueInliers)
+                    stopped_because: (estimator != Estimator::TrueInliers)
                         .then(|| found.stopped_because.as_str().to_owned()),
                     ..blank
                 }
@@ -244,13 +244,13 @@ impl<'a> Worker<'a> {
     }
 
     /// The CPU time from now on; `None` where it cannot be told from that of others.
-    fn clock_for(&self, task: &Task, contender: Contender) -> Option<Box<dyn Fn() -> Duration>> {
+    fn clock_for(&self, task: &Task, estimator: Estimator) -> Option<Box<dyn Fn() -> Duration>> {
         match self.clock {
             Clock::Process => {
                 let start = ProcessTime::now();
                 Some(Box::new(move || start.elapsed()))
             }
-            Clock::Thread if contender == DEFAULT && task.case.size.points >= OWN_THREAD => None,
+            Clock::Thread if estimator == Estimator::DEFAULT && task.case.size.points >= OWN_THREAD => None,
             Clock::Thread => {
                 let start = ThreadTime::now();
                 Some(Box::new(move || start.elapsed()))
@@ -261,27 +261,21 @@ impl<'a> Worker<'a> {
     fn found(
         &mut self,
         task: &Task,
-        contender: Contender,
+        estimator: Estimator,
         limit: Duration,
-    ) -> Result<Registration, crate::Error> {
+    ) -> Result<Registration, pcr99_baselines::Error> {
         let (scale, threshold) = (Plan::scale(&task.case), self.plan.threshold());
-        let Contender::Method(method) = contender else {
-            let normalized = task.pairs.normalized(scale, threshold);
-            let right: Vec<u32> = (0_u32..)
-                .zip(&task.problem.is_inlier)
-                .filter_map(|(i, is_inlier)| is_inlier.then_some(i))
-                .collect();
+        let Estimator::Method(method) = estimator else {
             let nothing = || {
                 let n = task.pairs.len();
                 Registration::no_solution(n, threshold.get(), StopReason::Exhausted, Default::default())
             };
-            let fitted = fit(normalized.points, &right, normalized.known_scale);
-            return Ok(fitted
-                .map_or_else(nothing, |model| assess(&task.pairs, &normalized.outward(&model), threshold)));
+            let fitted = task.pairs.fit(scale, &task.problem.inliers());
+            return Ok(fitted.map_or_else(nothing, |model| assess(&task.pairs, &model, threshold)));
         };
         // Unrelated to the streams that the problem was made from.
         let seed = Random::new(!task.problem.seed).bits();
-        let (start, cpu) = (Instant::now(), self.clock_for(task, contender));
+        let (start, cpu) = (Instant::now(), self.clock_for(task, estimator));
         // CPU time is what counts, but slow to ask for, and never ahead of the wall clock.
         let is_late = || start.elapsed() >= limit && cpu.as_ref().is_none_or(|cpu| cpu() >= limit);
         let stop = || match (self.interrupted)() {
@@ -291,8 +285,6 @@ impl<'a> Worker<'a> {
         self.solvers.solve(method, &task.pairs, scale, threshold, seed, &stop)
     }
 }
-
-const DEFAULT: Contender = Contender::Method(Method::Default);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Box plots of errors and time against the outlier ratio, one panel per metric, log axes: the paper's Figures 2 and 3.
 
-use pcr99_lab::monte_carlo::{Contender, ScaleMode};
+use pcr99_lab::monte_carlo::{Estimator, ScaleMode};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, VPos},
@@ -25,7 +25,7 @@ pub(crate) struct BoxFigure {
     pub(crate) scale: ScaleMode,
     /// The groups along the horizontal axis, such as `99 %`.
     pub(crate) groups: Vec<String>,
-    pub(crate) contenders: Vec<Contender>,
+    pub(crate) estimators: Vec<Estimator>,
     pub(crate) panels: Vec<Metric>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct BoxFigure {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
-    /// By contender, by group.
+    /// By estimator, by group.
     pub(crate) spreads: Vec<Vec<Option<Spread>>>,
 }
 
@@ -46,17 +46,17 @@ const FLOOR: f64 = 1e-12;
 impl BoxFigure {
     /// The figure of a scale mode; `None` without records.
     pub(crate) fn of(summary: &Summary, scale: ScaleMode, title: String) -> Option<Self> {
-        let (sizes, contenders) = (summary.sizes(), summary.contenders(scale));
-        if contenders.is_empty() {
+        let (sizes, estimators) = (summary.sizes(), summary.estimators(scale));
+        if estimators.is_empty() {
             return None;
         }
         let metric = |name, value: &dyn Fn(&Cell) -> Option<Spread>, with_reference: bool| {
-            let of = |&contender: &Contender| {
-                let shown = with_reference || contender != Contender::TrueInliers;
-                let cell = |&size| summary.cell(scale, size, contender).filter(|_| shown).and_then(value);
+            let of = |&estimator: &Estimator| {
+                let shown = with_reference || estimator != Estimator::TrueInliers;
+                let cell = |&size| summary.cell(scale, size, estimator).filter(|_| shown).and_then(value);
                 sizes.iter().map(cell).collect()
             };
-            Metric { name, spreads: contenders.iter().map(of).collect() }
+            Metric { name, spreads: estimators.iter().map(of).collect() }
         };
         let mut panels = vec![
             metric("rotation error, degrees", &|cell| cell.rotation_deg, true),
@@ -67,16 +67,16 @@ impl BoxFigure {
         }
         panels.push(metric("CPU time, milliseconds", &|cell| cell.seconds().map(in_milliseconds), false));
         let groups = sizes.iter().map(|size| percent(size.outlier_ratio)).collect();
-        Some(Self { title, scale, groups, contenders, panels })
+        Some(Self { title, scale, groups, estimators, panels })
     }
 
     /// As an SVG document.
     pub(crate) fn to_svg(&self) -> String {
         let (left, right, panel_height, gap) = (64.0, 16.0, 230.0, 54.0);
         // Wide enough for every box to be seen.
-        let slots = self.groups.len() * (self.contenders.len() + 2);
+        let slots = self.groups.len() * (self.estimators.len() + 2);
         let width = (slots as f64 * 10.0).clamp(1000.0, 1800.0);
-        let legend = Legend::of(&self.contenders, width - left - right);
+        let legend = Legend::of(&self.estimators, width - left - right);
         let top = 44.0 + legend.height() + 26.0;
         let height = top + self.panels.len() as f64 * (panel_height + gap);
         svg([width as u32, height as u32], &self.title, |canvas| {
@@ -112,12 +112,12 @@ impl BoxFigure {
             panel.draw_below((group as f64 + 0.5) / groups, label, false)?;
         }
         // As wide as fits, with room of one box between groups.
-        let slot = 1.0 / (groups * (self.contenders.len() as f64 + 1.0));
-        for (place, (contender, spreads)) in self.contenders.iter().zip(&metric.spreads).enumerate() {
+        let slot = 1.0 / (groups * (self.estimators.len() as f64 + 1.0));
+        for (place, (estimator, spreads)) in self.estimators.iter().zip(&metric.spreads).enumerate() {
             for (group, spread) in spreads.iter().enumerate() {
                 if let Some(spread) = spread {
                     let center = group as f64 / groups + slot * (place as f64 + 1.0);
-                    draw_box(panel, center, 0.38 * slot, spread, style_of(*contender))?;
+                    draw_box(panel, center, 0.38 * slot, spread, style_of(*estimator))?;
                 }
             }
         }
@@ -154,22 +154,22 @@ fn draw_box(panel: &Panel<'_, '_>, x: f64, half: f64, spread: &Spread, style: St
 /// Names with their colours, in as many lines as they need.
 struct Legend {
     /// Each with its line and its distance from the left.
-    entries: Vec<(Contender, usize, f64)>,
+    entries: Vec<(Estimator, usize, f64)>,
 }
 
 /// Height of a line.
 const LINE: f64 = 20.0;
 
 impl Legend {
-    fn of(contenders: &[Contender], width: f64) -> Self {
+    fn of(estimators: &[Estimator], width: f64) -> Self {
         let (mut line, mut x) = (0, 0.0);
         let mut entries = Vec::new();
-        for &contender in contenders {
-            let needed = 26.0 + 6.9 * contender.title().chars().count() as f64 + 14.0;
+        for &estimator in estimators {
+            let needed = 26.0 + 6.9 * estimator.title().chars().count() as f64 + 14.0;
             if x + needed > width {
                 (line, x) = (line + 1, 0.0);
             }
-            entries.push((contender, line, x));
+            entries.push((estimator, line, x));
             x += needed;
         }
         Self { entries }
@@ -180,8 +180,8 @@ impl Legend {
     }
 
     fn draw(&self, canvas: &Canvas<'_>, left: f64, top: f64) -> Result<(), Failed> {
-        for &(contender, line, x) in &self.entries {
-            let style = style_of(contender);
+        for &(estimator, line, x) in &self.entries {
+            let style = style_of(estimator);
             let (r, g, b) = style.rgb;
             let color = RGBColor(r, g, b);
             let (x, y) = ((left + x) as i32, (top + line as f64 * LINE) as i32);
@@ -190,7 +190,7 @@ impl Legend {
                 canvas.draw(&Rectangle::new(corners, color.mix(FILL).filled()))?;
             }
             canvas.draw(&Rectangle::new(corners, color.stroke_width(2)))?;
-            text(canvas, contender.title(), (x + 24, y + 8), SMALL, HPos::Left, VPos::Center)?;
+            text(canvas, estimator.title(), (x + 24, y + 8), SMALL, HPos::Left, VPos::Center)?;
         }
         Ok(())
     }

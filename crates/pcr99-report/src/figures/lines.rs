@@ -1,6 +1,6 @@
 //! Success and time against the number of matches, and against the outlier ratio, with the limit of the evidence.
 
-use pcr99_lab::monte_carlo::{Contender, ScaleMode, Size};
+use pcr99_lab::monte_carlo::{Estimator, ScaleMode, Size};
 use pcr99_page::numbers::{grouped, power_of_ten};
 use plotters::{
     prelude::*,
@@ -128,10 +128,10 @@ fn of(
     lines.retain(enough);
     let mut columns = Vec::new();
     for scale in ScaleMode::ALL {
-        let methods: Vec<Contender> =
-            summary.contenders(scale).into_iter().filter(|c| *c != Contender::TrueInliers).collect();
+        let methods: Vec<Estimator> =
+            summary.estimators(scale).into_iter().filter(|c| *c != Estimator::TrueInliers).collect();
         let mut series = Vec::new();
-        for (row, &contender) in methods.iter().enumerate() {
+        for (row, &estimator) in methods.iter().enumerate() {
             for (place, &value) in lines.iter().enumerate() {
                 let point = |cell: &Cell| {
                     let milliseconds = 1e3 * cell.seconds()?.median;
@@ -139,13 +139,13 @@ fn of(
                     Some(Point { x: x(&cell.size())?, solved, milliseconds })
                 };
                 let own = summary.cells.iter().filter(|cell| {
-                    cell.scale == scale && cell.method == contender.name() && line(&cell.size()) == value
+                    cell.scale == scale && cell.method == estimator.name() && line(&cell.size()) == value
                 });
                 let mut points: Vec<Point> = own.filter_map(point).collect();
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 let name = match methods.len() {
                     1 => name(value),
-                    _ => format!("{}, {}", contender.title(), name(value)),
+                    _ => format!("{}, {}", estimator.title(), name(value)),
                 };
                 let limit = within(limit(scale, value), &points);
                 series.push(Series { name, style: style(row * lines.len() + place), points, limit });

@@ -1,9 +1,6 @@
 //! Median times of all methods against the share of wrong matches, from the table `times.csv` of a benchmark.
 
-use pcr99_lab::{
-    Method,
-    monte_carlo::{Contender, ScaleMode},
-};
+use pcr99_lab::monte_carlo::{Estimator, ScaleMode};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, VPos},
@@ -20,7 +17,7 @@ use crate::palette::style_of;
 #[derive(Debug, Clone, PartialEq)]
 struct Row {
     scale: ScaleMode,
-    contender: Contender,
+    estimator: Estimator,
     /// By column; `None` where there is no value.
     milliseconds: Vec<Option<f64>>,
 }
@@ -35,8 +32,8 @@ pub(crate) fn picture(csv: &str) -> Option<String> {
         let scale = cells.next()?;
         let scale = ScaleMode::ALL.into_iter().find(|mode| mode.name() == scale)?;
         let title = cells.next()?;
-        let contender = Contender::all().find(|contender| contender.title() == title)?;
-        Some(Row { scale, contender, milliseconds: cells.map(|cell| cell.parse().ok()).collect() })
+        let estimator = Estimator::all().find(|estimator| estimator.title() == title)?;
+        Some(Row { scale, estimator, milliseconds: cells.map(|cell| cell.parse().ok()).collect() })
     };
     let rows: Vec<Row> = lines.map(row).collect::<Option<_>>()?;
     if ratios.is_empty() || rows.is_empty() || rows.iter().any(|row| row.milliseconds.len() != ratios.len()) {
@@ -47,20 +44,20 @@ pub(crate) fn picture(csv: &str) -> Option<String> {
 
 fn draw(ratios: &[&str], rows: &[Row]) -> String {
     let (left, gap, width, height, column) = (60.0, 62.0, 430.0, 330.0, 150.0);
-    let contenders: Vec<Contender> =
-        Contender::all().filter(|contender| rows.iter().any(|row| row.contender == *contender)).collect();
+    let estimators: Vec<Estimator> =
+        Estimator::all().filter(|estimator| rows.iter().any(|row| row.estimator == *estimator)).collect();
     let modes: Vec<ScaleMode> =
         ScaleMode::ALL.into_iter().filter(|mode| rows.iter().any(|row| row.scale == *mode)).collect();
     let whole = left + modes.len() as f64 * (width + gap);
     let per_line = ((whole - left) / column) as usize;
-    let top = 44.0 + 20.0 * contenders.len().div_ceil(per_line) as f64 + 34.0;
+    let top = 44.0 + 20.0 * estimators.len().div_ceil(per_line) as f64 + 34.0;
     let title = "Median CPU time of every method against the share of wrong matches";
     let axis = Axis::around(rows.iter().flat_map(|row| row.milliseconds.iter().flatten().copied()));
     svg([whole as u32, (top + height + 62.0) as u32], title, |canvas| {
         text(canvas, title, (left as i32, 12), 17, HPos::Left, VPos::Top)?;
-        for (k, &contender) in contenders.iter().enumerate() {
+        for (k, &estimator) in estimators.iter().enumerate() {
             let (x, y) = (left + column * (k % per_line) as f64, 52.0 + 20.0 * (k / per_line) as f64);
-            swatch(canvas, contender.title(), style_of(contender), (x as i32, y as i32))?;
+            swatch(canvas, estimator.title(), style_of(estimator), (x as i32, y as i32))?;
         }
         for (k, mode) in modes.iter().enumerate() {
             let panel = Panel { canvas, left: left + k as f64 * (width + gap), top, width, height, axis };
@@ -70,13 +67,13 @@ fn draw(ratios: &[&str], rows: &[Row]) -> String {
                 panel.draw_below(place(column), ratio, true)?;
             }
             for row in rows.iter().filter(|row| row.scale == *mode) {
-                let style = style_of(row.contender);
+                let style = style_of(row.estimator);
                 let (r, g, b) = style.rgb;
                 let color = RGBColor(r, g, b);
                 let known =
                     row.milliseconds.iter().enumerate().filter_map(|(column, ms)| ms.map(|ms| (column, ms)));
                 let pixels: Vec<(i32, i32)> = known.map(|(column, ms)| panel.at(place(column), ms)).collect();
-                let width = if row.contender == Contender::Method(Method::Default) { 5 } else { 2 };
+                let width = if row.estimator == Estimator::DEFAULT { 5 } else { 2 };
                 canvas.draw(&PathElement::new(pixels.clone(), color.stroke_width(width)))?;
                 for pixel in pixels {
                     mark(canvas, pixel, color, style.filled)?;

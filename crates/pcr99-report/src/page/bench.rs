@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pcr99_lab::monte_carlo::{Contender, ScaleMode, Session};
+use pcr99_lab::monte_carlo::{Estimator, ScaleMode, Session};
 
 use super::plots;
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) fn html(report: &Report) -> String {
     for figure in &report.figures {
         let (plots, names, tables) = match &figure.drawing {
             Drawing::Boxes(drawing) => {
-                let names = drawing.contenders.iter().map(|&c| (c.title(), style_of(c))).collect();
+                let names = drawing.estimators.iter().map(|&c| (c.title(), style_of(c))).collect();
                 let tables = report.tables().iter().map(|table| table.of_mode_to_html(drawing.scale));
                 (plots::boxes(figure.name, drawing), names, tables.collect())
             }
@@ -64,15 +64,15 @@ pub(crate) fn html(report: &Report) -> String {
 fn headline(summary: &Summary) -> Option<String> {
     let size = summary.sizes().into_iter().max_by(|a, b| a.outlier_ratio.total_cmp(&b.outlier_ratio))?;
     let fastest = |scale: ScaleMode| {
-        let contenders = summary.contenders(scale).into_iter().filter(|c| *c != Contender::TrueInliers);
+        let estimators = summary.estimators(scale).into_iter().filter(|c| *c != Estimator::TrueInliers);
         let cells =
-            contenders.filter_map(|contender| Some((contender, summary.cell(scale, size, contender)?)));
+            estimators.filter_map(|estimator| Some((estimator, summary.cell(scale, size, estimator)?)));
         let good = cells.filter(|(_, cell)| cell.above_10_deg == 0);
-        let timed = good.filter_map(|(contender, cell)| Some((contender, cell.seconds()?.median)));
-        let (contender, seconds) = timed.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some(format!("{} with {} scale ({})", contender.title(), scale.name(), duration(seconds)))
+        let timed = good.filter_map(|(estimator, cell)| Some((estimator, cell.seconds()?.median)));
+        let (estimator, seconds) = timed.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!("{} with {} scale ({})", estimator.title(), scale.name(), duration(seconds)))
     };
-    let several = ScaleMode::ALL.iter().any(|&scale| summary.contenders(scale).len() > 2);
+    let several = ScaleMode::ALL.iter().any(|&scale| summary.estimators(scale).len() > 2);
     let found: Vec<String> = ScaleMode::ALL.into_iter().filter_map(fastest).collect();
     (several && summary.points().len() == 1 && !found.is_empty()).then(|| {
         let wrong = percent(size.outlier_ratio);

@@ -70,7 +70,7 @@ const PANEL: usize = 260;
 pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
     let mut plot = Plot::new();
     for (row, metric) in figure.panels.iter().enumerate() {
-        for (place, &contender) in figure.contenders.iter().enumerate() {
+        for (place, &estimator) in figure.estimators.iter().enumerate() {
             let spreads = &metric.spreads[place];
             if spreads.iter().all(Option::is_none) {
                 continue;
@@ -79,13 +79,13 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
                 figure.groups.iter().zip(spreads).filter_map(|(g, s)| s.as_ref().map(|s| (g, s))).collect();
             let of =
                 |value: &dyn Fn(&Spread) -> f64| known.iter().map(|(_, s)| value(s).max(1e-12)).collect();
-            let style = style_of(contender);
+            let style = style_of(estimator);
             plot.add_trace(Box::new(Boxes {
                 r#type: "box",
-                name: contender.title(),
-                legendgroup: contender.title(),
+                name: estimator.title(),
+                legendgroup: estimator.title(),
                 showlegend: row == 0,
-                offsetgroup: contender.name(),
+                offsetgroup: estimator.name(),
                 xaxis: "x",
                 yaxis: axis_name(row),
                 x: known.iter().map(|(group, _)| (*group).clone()).collect(),

@@ -20,14 +20,14 @@ use pcr99_base::{
     least_squares,
 };
 
-use super::{
-    Baseline, Found, KnownScale, Matches,
+use crate::{
+    Error,
+    baseline::{Baseline, Found, KnownScale, Matches},
     blocks::{Rotation, inliers, triangle_rotation},
     graph::{LengthGraph, list_bits},
     rotation_mean::{RotationMean, distance},
     watch::Watch,
 };
-use crate::Error;
 
 /// Where Tukey's weight ends when voting: `√1.5·6σ`; here the square, in σ².
 const VOTE_SQ: f64 = 1.5 * 6.0 * 6.0;
@@ -293,10 +293,11 @@ fn tukey(residual_sq: f64, bound_sq: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::{
-        Method, Prepared,
+    use crate::{
+        Method,
+        baseline::Prepared,
         blocks::lengths,
-        tests::{knot_problem, largest_error},
+        problems::{knot_problem, largest_error},
     };
     use pcr99::{Positive, Scale, stop};
 

@@ -11,8 +11,7 @@ use pcr99_base::{
     },
 };
 
-use super::watch::Watch;
-use crate::{Error, error::LARGEST_TABLE_MIB};
+use crate::{Error, error::LARGEST_TABLE_MIB, watch::Watch};
 
 /// Not computed yet.
 const NOWHERE: u32 = u32::MAX;

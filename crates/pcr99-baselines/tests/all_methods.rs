@@ -8,7 +8,8 @@ use pcr99::{
     random::Random,
     stop::{self, StopCheck, StopRequest},
 };
-use pcr99_lab::{Error, Method, Problem, Recipe, ScaleChoice, Shape, Solvers};
+use pcr99_baselines::{Error, Method, Solvers};
+use pcr99_lab::{Problem, Recipe, ScaleChoice, Shape};
 
 const SCALES: [Scale; 2] = [Scale::one(), Scale::Unknown];
 

@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use pcr99::{Correspondences, Positive, Registration, Scale, StopReason, random::Random, stop};
-use pcr99_lab::{Error, Errors, Method, Problem, Recipe, Shape, Solvers};
+use pcr99_baselines::{Error, Method, Solvers};
+use pcr99_lab::{Errors, Problem, Recipe, Shape};
 
 const METHODS: [Method; 4] = [Method::Daniel, Method::TriVoc, Method::Vodrac, Method::Vocra];
 

@@ -6,7 +6,7 @@
 use pcr99::random::Random;
 use pcr99_base::least_squares;
 
-use super::blocks::Rotation;
+use crate::blocks::Rotation;
 
 const ITERATIONS: usize = 10;
 /// Steps shorter than this end the iteration; also the size of the noise that moves the mean off a sample.
@@ -87,7 +87,7 @@ pub(crate) fn distance(one: &[f64], other: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::blocks::angle_between;
+    use crate::blocks::angle_between;
     use pcr99::Similarity;
 
     /// A turn about `z`.

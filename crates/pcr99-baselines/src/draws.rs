@@ -4,11 +4,11 @@
 use pcr99::{Similarity, StopReason, stop::StopCheck};
 use pcr99_base::{Soa, least_squares};
 
-use super::{
-    EitherScale,
+use crate::{
+    baseline::EitherScale,
     blocks::{Rotation, centroids, norm_ratio_scale},
+    vector::{add, dot, subtract},
 };
-use crate::vector::{add, dot, subtract};
 
 /// Draws between two looks at the clock.
 const BETWEEN_CHECKS: u64 = 1024;

@@ -1,15 +1,21 @@
-use crate::Method;
+use pcr99_baselines::Method;
 
-/// Who is compared.
+/// An estimator that the benchmark compares: a method, or the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Contender {
-    /// No method at all: least squares on the matches that are known to be right. Nobody does better on average.
+pub enum Estimator {
+    /// The reference: least squares on the matches that are known to be right. No method does better on average.
     TrueInliers,
     /// A method.
     Method(Method),
 }
 
-impl Contender {
+impl Estimator {
+    /// The default method of this project.
+    pub const DEFAULT: Self = Self::Method(Method::Default);
+
+    /// PCR-99 as published.
+    pub const PAPER: Self = Self::Method(Method::Paper);
+
     /// All of them: the reference, then the methods in their order.
     pub fn all() -> impl Iterator<Item = Self> {
         std::iter::once(Self::TrueInliers).chain(Method::ALL.into_iter().map(Self::Method))
@@ -17,7 +23,7 @@ impl Contender {
 
     /// The one of that name.
     pub fn of_name(name: &str) -> Option<Self> {
-        Self::all().find(|contender| contender.name() == name)
+        Self::all().find(|estimator| estimator.name() == name)
     }
 
     /// The name in documents.

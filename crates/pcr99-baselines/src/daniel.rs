@@ -18,13 +18,13 @@ use pcr99_base::{
     least_squares,
 };
 
-use super::{
-    Baseline, Found, KnownScale, Matches,
+use crate::{
+    baseline::{Baseline, Found, KnownScale, Matches},
     blocks::{Rotation, distinct_pair, inliers, trials, triangle_model},
     graph::list_bits,
+    vector::{add, times},
     watch::Watch,
 };
-use crate::vector::{add, times};
 
 /// How much the lengths of an edge may differ, in σ.
 const EDGE: f64 = 5.0;
@@ -307,7 +307,7 @@ fn refined(matches: &Matches<'_>, best: &[u32]) -> Option<Similarity> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::{Method, blocks::angle_between, tests::largest_error};
+    use crate::{Method, blocks::angle_between, problems::largest_error};
     use pcr99_base::kernel::lengths::length_difference;
     use proptest::{array::uniform3, prelude::*};
 

@@ -19,13 +19,13 @@ use pcr99_base::{
     least_squares,
 };
 
-use super::{
-    Baseline, Found, KnownScale, Matches,
+use crate::{
+    Error,
+    baseline::{Baseline, Found, KnownScale, Matches},
     blocks::{inliers, trials, triangle_model},
     graph::{LengthGraph, list_bits},
     watch::Watch,
 };
-use crate::Error;
 
 /// How much the lengths of an edge may differ, in σ.
 const EDGE: f64 = 5.0;
@@ -240,10 +240,11 @@ impl TriVoc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::{
-        Method, Prepared,
+    use crate::{
+        Method,
+        baseline::Prepared,
         blocks::lengths,
-        tests::{knot_problem, largest_error},
+        problems::{knot_problem, largest_error},
     };
     use pcr99::{Correspondences, Positive, Scale, stop};
     use std::{fs, path::Path};

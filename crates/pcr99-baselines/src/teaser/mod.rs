@@ -29,14 +29,12 @@ use self::{
     graph::Graph,
     vote::{Interval, Voting},
 };
-use super::{
-    Baseline, EitherScale, Found, Matches,
-    blocks::{Rotation, rotate},
-    gnc_tls::{Annealing, Limits, TOLERANCE},
-};
 use crate::{
     Error,
+    baseline::{Baseline, EitherScale, Found, Matches},
+    blocks::{Rotation, rotate},
     error::LARGEST_TABLE_MIB,
+    gnc_tls::{Annealing, Limits, TOLERANCE},
     vector::{subtract, times},
 };
 
@@ -199,8 +197,8 @@ impl Teaser {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Method, tests::largest_error};
     use super::*;
+    use crate::{Method, problems::largest_error};
     use pcr99::stop;
 
     #[test]

@@ -10,12 +10,12 @@ use pcr99_base::{
     least_squares,
 };
 
-use super::{
-    Baseline, EitherScale, Found, Matches,
+use crate::{
+    baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{centroids, rotate, trials, triangle_model, triangle_rotation},
     draws::{Draws, Rows},
+    vector::{subtract, times},
 };
-use crate::vector::{subtract, times};
 
 /// Of the transform that is returned, in σ.
 const INLIER: f64 = 5.0;
@@ -115,7 +115,7 @@ fn refined(points: &Soa, mut model: Similarity, scale: EitherScale, delta: f64) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Method, tests::largest_error};
+    use crate::{Method, problems::largest_error};
 
     use super::*;
     use pcr99::stop;

@@ -7,11 +7,20 @@ use pcr99::{
     stop::StopCheck,
 };
 
-use super::{
-    Baseline, EitherScale, Found, KnownScale, Prepared, daniel::Daniel, fgr::Fgr, gnc_tls::GncTls,
-    icos::Icos, ransac::Ransac, ransic::Ransic, teaser::Teaser, trivoc::TriVoc, vocra::Vocra, vodrac::Vodrac,
+use crate::{
+    Error,
+    baseline::{Baseline, EitherScale, Found, KnownScale, Prepared},
+    daniel::Daniel,
+    fgr::Fgr,
+    gnc_tls::GncTls,
+    icos::Icos,
+    ransac::Ransac,
+    ransic::Ransic,
+    teaser::Teaser,
+    trivoc::TriVoc,
+    vocra::Vocra,
+    vodrac::Vodrac,
 };
-use crate::Error;
 
 /// A method by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

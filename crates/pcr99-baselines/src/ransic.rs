@@ -13,12 +13,12 @@ use pcr99_base::{
     kernel::consensus::{Affine, squared_residual},
 };
 
-use super::{
-    Baseline, EitherScale, Found, Matches,
+use crate::{
+    baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{Rotation, inliers, rotate, triangle_rotation},
     draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
+    vector::{subtract, times},
 };
-use crate::vector::{subtract, times};
 
 /// Of scale ratios and of edges, in σ.
 const SCALE: f64 = 4.3;
@@ -254,8 +254,8 @@ impl Verified {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Method, tests::largest_error};
     use super::*;
+    use crate::{Method, problems::largest_error};
 
     #[test]
     fn solves_what_it_can() {

@@ -12,7 +12,7 @@ use pcr99_base::{
     least_squares,
 };
 
-use super::{Baseline, EitherScale, Found, Matches};
+use crate::baseline::{Baseline, EitherScale, Found, Matches};
 
 /// Largest residual of an inlier, in σ.
 const BOUND: f64 = 5.0;
@@ -163,8 +163,8 @@ fn reweigh(weights: &mut [f64], squared_residuals: &[f64], mu: f64, bound_sq: f6
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Method, tests::largest_error};
     use super::*;
+    use crate::{Method, problems::largest_error};
     use proptest::prelude::*;
 
     #[test]

@@ -6,11 +6,11 @@
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::Soa;
 
-use super::{
-    Baseline, Found, KnownScale, Matches,
+use crate::{
+    baseline::{Baseline, Found, KnownScale, Matches},
     draws::{Rows, square},
+    vector::{Vector, add, cross, subtract, times},
 };
-use crate::vector::{Vector, add, cross, subtract, times};
 
 /// The smaller length of an edge is at least this part of the larger.
 const SIMILARITY: f64 = 0.95;
@@ -260,8 +260,8 @@ fn solve_symmetric(mut m: [[f64; 6]; 6], mut y: [f64; 6]) -> Option<[f64; 6]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Method, tests::largest_error};
     use super::*;
+    use crate::{Method, problems::largest_error};
     use pcr99::stop;
 
     #[test]

@@ -8,12 +8,12 @@
 
 use pcr99::{StopReason, random::Random, stop::StopCheck};
 
-use super::{
-    Baseline, EitherScale, Found, Matches,
+use crate::{
+    baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{Rotation, inliers, rotate, triangle_rotation},
     draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
+    vector::{add, subtract, times},
 };
-use crate::vector::{add, subtract, times};
 
 /// How many a seed grows by.
 const GROWTH: usize = 4;
@@ -246,8 +246,8 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Method, tests::largest_error};
     use super::*;
+    use crate::{Method, problems::largest_error};
     use pcr99::stop;
     use pcr99_base::Soa;
 

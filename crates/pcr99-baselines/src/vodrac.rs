@@ -19,13 +19,13 @@ use pcr99_base::{
     least_squares,
 };
 
-use super::{
-    Baseline, Found, KnownScale, Matches,
+use crate::{
+    Error,
+    baseline::{Baseline, Found, KnownScale, Matches},
     blocks::{distinct_pair, inliers, trials, triangle_model},
     graph::{LengthGraph, list_bits},
     watch::Watch,
 };
-use crate::Error;
 
 /// Where Tukey's weight ends, in σ.
 const EDGE: f64 = 5.0;
@@ -186,7 +186,7 @@ fn ordered(vote: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::{Method, blocks::lengths, tests::largest_error};
+    use crate::{Method, blocks::lengths, problems::largest_error};
     use pcr99::stop;
 
     #[test]
