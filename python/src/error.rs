@@ -173,7 +173,16 @@ impl From<pcr99_lab::Error> for Failure {
     fn from(error: pcr99_lab::Error) -> Self {
         match error {
             pcr99_lab::Error::Core(error) => error.into(),
-            pcr99_lab::Error::TooManyMatches { .. } => Self::Memory(error.to_string()),
+            _ => Self::Value(error.to_string()),
+        }
+    }
+}
+
+impl From<pcr99_baselines::Error> for Failure {
+    fn from(error: pcr99_baselines::Error) -> Self {
+        match error {
+            pcr99_baselines::Error::Core(error) => error.into(),
+            pcr99_baselines::Error::TooManyMatches { .. } => Self::Memory(error.to_string()),
             _ => Self::Value(error.to_string()),
         }
     }

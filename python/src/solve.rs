@@ -2,7 +2,7 @@
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pcr99::{Correspondences, Positive, Registration, Scale, Solver, paper};
-use pcr99_lab::{Method, Solvers};
+use pcr99_baselines::{Method, Solvers};
 use pyo3::prelude::*;
 use serde_json::Value;
 

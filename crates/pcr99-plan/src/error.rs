@@ -1,6 +1,6 @@
 //! Messages for options that cannot be carried out.
 
-use pcr99_lab::Method;
+use pcr99_baselines::Method;
 
 use crate::text;
 
@@ -100,7 +100,7 @@ pub enum RunError {
     },
     /// Any other cause.
     #[error(transparent)]
-    Method(pcr99_lab::Error),
+    Method(pcr99_baselines::Error),
 }
 
 impl From<pcr99::Error> for RunError {
@@ -113,10 +113,10 @@ impl From<pcr99::Error> for RunError {
     }
 }
 
-impl From<pcr99_lab::Error> for RunError {
-    fn from(cause: pcr99_lab::Error) -> Self {
+impl From<pcr99_baselines::Error> for RunError {
+    fn from(cause: pcr99_baselines::Error) -> Self {
         match cause {
-            pcr99_lab::Error::Core(cause) => cause.into(),
+            pcr99_baselines::Error::Core(cause) => cause.into(),
             _ => Self::Method(cause),
         }
     }

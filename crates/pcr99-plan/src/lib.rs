@@ -42,7 +42,7 @@ pub mod text;
 pub use deadline::Deadline;
 pub use error::{PlanError, RunError};
 pub use options::{PaperOptions, RegisterOptions, SolveOptions};
-pub use pcr99_lab::{Method, Solvers};
+pub use pcr99_baselines::{Method, Solvers};
 pub use register::RegisterPlan;
 pub use scale::GivenScale;
 pub use solve::SolvePlan;

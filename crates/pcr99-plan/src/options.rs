@@ -1,8 +1,8 @@
 //! Options as the user gave them, not yet checked.
 
 use pcr99::Similarity;
+use pcr99_baselines::Method;
 use pcr99_cloud::Refinement;
-use pcr99_lab::Method;
 
 use crate::GivenScale;
 

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use pcr99::{Correspondences, Params, Positive, Registration, Scale, paper, stop::StopCheck};
-use pcr99_lab::{Method, Solvers};
+use pcr99_baselines::{Method, Solvers};
 
 use crate::{
     Deadline, GivenScale, PaperOptions, PlanError, RunError, SolveOptions, deadline::time_limit,

@@ -1,7 +1,7 @@
 use std::{fmt, str::FromStr};
 
+use pcr99_baselines::Method;
 use pcr99_cloud::Refinement;
-use pcr99_lab::Method;
 
 /// What a text should have been. Its message is, for instance, "expected a number".
 #[derive(Debug, Clone, PartialEq, Eq)]
