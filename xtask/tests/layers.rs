@@ -1,73 +1,219 @@
-//! Dependencies between our crates go one way; `ARCHITECTURE.md` draws the same order.
+//! The dependency graph of the workspace, edge by edge, and what is asked of every crate in it.
 
-use std::process::Command;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
-/// Each may use anything to its left, nothing to its right.
-const ORDER: [&str; 11] = [
-    "pcr99-base",
-    "pcr99",
-    "pcr99-cloud",
-    "pcr99-document",
-    "pcr99-lab",
-    "pcr99-plan",
-    "pcr99-batch",
-    "pcr99-page",
-    "pcr99-report",
-    "pcr99-cli",
-    "pcr99-python",
-];
+/// Every crate with exactly the crates of this workspace that it depends on. `ARCHITECTURE.md` has the same lines.
+const EDGES: &str = "
+pcr99-base → nothing
+pcr99 → pcr99-base
+pcr99-cloud → pcr99-base, pcr99
+pcr99-baselines → pcr99-base, pcr99
+pcr99-document → pcr99, pcr99-cloud
+pcr99-plan → pcr99, pcr99-cloud, pcr99-baselines
+pcr99-batch → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-plan
+pcr99-page → pcr99-base, pcr99, pcr99-cloud, pcr99-document
+pcr99-lab → pcr99-base, pcr99, pcr99-baselines
+pcr99-report → pcr99-base, pcr99, pcr99-lab, pcr99-page
+pcr99-cli → pcr99-base, pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-report
+pcr99-python → pcr99-base, pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-cli
+";
 
-/// What the core may depend on: it must build anywhere, fast, and stay the same on every CPU.
-const CORE_DEPENDENCIES: [&str; 4] = ["libm", "pcr99-base", "rayon", "thiserror"];
+/// Further crates of this workspace that only the tests of a crate use.
+const TEST_EDGES: &str = "
+pcr99-baselines → pcr99-lab
+pcr99-batch → pcr99-lab
+";
 
-/// Dependencies of the leaf crate, with all features.
-const BASE_DEPENDENCIES: [&str; 4] = ["libm", "rand_pcg", "tempfile", "thiserror"];
+/// What the core may depend on. It must build fast on every machine and compute the same on every processor.
+const CORE_DEPENDENCIES: [&str; 5] = ["libm", "pcr99-base", "rand_pcg", "rayon", "thiserror"];
 
+/// The laboratory. Without its feature `lab`, the program must not depend on it.
+const LABORATORY: [&str; 2] = ["pcr99-lab", "pcr99-report"];
+
+/// The only crate that may contain `unsafe`.
+const UNSAFE_CRATE: &str = "pcr99-base";
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// The edges in lines `crate → crate, crate`; `nothing` stands for no edge.
+fn parse(lines: &str) -> Graph {
+    let edges = lines.lines().filter_map(|line| line.split_once(" → "));
+    let names = |list: &str| -> BTreeSet<String> {
+        list.split(',').map(str::trim).filter(|&name| name != "nothing").map(str::to_owned).collect()
+    };
+    edges.map(|(name, list)| (name.trim().to_owned(), names(list))).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// The packages of the workspace, without `xtask` itself.
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(root())
         .output()
         .expect("cargo runs");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
-    metadata["packages"].as_array().expect("packages").clone()
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    packages.filter(|package| package["name"] != "xtask").cloned().collect()
 }
 
-/// Names of the dependencies that are built with the crate, tests aside.
-fn dependencies(package: &Value) -> Vec<&str> {
+fn text<'a>(package: &'a Value, field: &str) -> &'a str {
+    package[field].as_str().unwrap_or_default()
+}
+
+fn directory(package: &Value) -> PathBuf {
+    Path::new(text(package, "manifest_path")).parent().expect("a directory").to_path_buf()
+}
+
+/// Names of the dependencies: those of the tests only, or all others.
+fn dependencies(package: &Value, of_tests: bool) -> BTreeSet<&str> {
     let all = package["dependencies"].as_array().expect("dependencies").iter();
-    all.filter(|d| d["kind"] != "dev").map(|d| d["name"].as_str().expect("a name")).collect()
+    all.filter(|d| (d["kind"] == "dev") == of_tests).map(|d| text(d, "name")).collect()
+}
+
+/// The edges between crates of the workspace.
+fn graph(packages: &[Value], of_tests: bool) -> Graph {
+    let ours: BTreeSet<&str> = packages.iter().map(|package| text(package, "name")).collect();
+    let edges = |package| -> BTreeSet<String> {
+        let normal = if of_tests { dependencies(package, false) } else { BTreeSet::new() };
+        let named = dependencies(package, of_tests);
+        named.into_iter().filter(|n| ours.contains(n) && !normal.contains(n)).map(str::to_owned).collect()
+    };
+    packages.iter().map(|package| (text(package, "name").to_owned(), edges(package))).collect()
+}
+
+/// Crates that are published: `publish = false` is an empty list of registries.
+fn is_published(package: &Value) -> bool {
+    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
 }
 
 #[test]
-fn every_crate_has_its_place_and_depends_only_to_the_left() {
-    let packages = packages();
-    let mut seen = 0;
-    for package in &packages {
-        let name = package["name"].as_str().expect("a name");
-        if name == "xtask" {
-            continue;
+fn the_graph_has_exactly_these_edges() {
+    assert_eq!(graph(&packages(), false), parse(EDGES));
+}
+
+#[test]
+fn tests_add_only_these_edges() {
+    let mut edges = graph(&packages(), true);
+    edges.retain(|_, list| !list.is_empty());
+    assert_eq!(edges, parse(TEST_EDGES));
+}
+
+#[test]
+fn the_architecture_page_draws_the_same_edges() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let is_edge = |line: &&str| line.starts_with("pcr99") && line.contains(" → ");
+    let lines: Vec<&str> = page.lines().filter(is_edge).collect();
+    assert_eq!(lines, EDGES.trim().lines().collect::<Vec<_>>());
+}
+
+/// Each line uses only crates of the lines above it: the graph has no cycle.
+#[test]
+fn the_edges_are_in_order() {
+    let mut above = BTreeSet::new();
+    for line in EDGES.trim().lines() {
+        for (name, list) in parse(line) {
+            assert!(list.is_subset(&above), "`{name}` stands above a crate that it uses");
+            above.insert(name);
         }
-        let place = ORDER
-            .iter()
-            .position(|&n| n == name)
-            .unwrap_or_else(|| panic!("`{name}` has no place in the order"));
-        for dependency in dependencies(package) {
-            if let Some(other) = ORDER.iter().position(|&n| n == dependency) {
-                assert!(other < place, "`{name}` must not depend on `{dependency}`");
-            }
-        }
-        seen += 1;
     }
-    assert_eq!(seen, ORDER.len());
+}
+
+#[test]
+fn the_product_does_not_need_the_laboratory() {
+    let packages = packages();
+    for package in &packages {
+        let all = package["dependencies"].as_array().expect("dependencies").iter();
+        let is_lab = |d: &&Value| LABORATORY.contains(&text(d, "name")) && d["kind"] != "dev";
+        let required = all.filter(is_lab).any(|d| d["optional"] == false);
+        // Python ships `simulate` and `demo` with the product.
+        let may = LABORATORY.contains(&text(package, "name")) || package["name"] == "pcr99-python";
+        assert!(may || !required, "`{}` needs the laboratory", text(package, "name"));
+    }
 }
 
 #[test]
 fn the_core_depends_on_almost_nothing() {
     let packages = packages();
     let core = packages.iter().find(|p| p["name"] == "pcr99").expect("the core crate");
-    assert_eq!(dependencies(core), CORE_DEPENDENCIES);
-    let base = packages.iter().find(|p| p["name"] == "pcr99-base").expect("the leaf crate");
-    assert_eq!(dependencies(base), BASE_DEPENDENCIES);
+    let all = core["dependencies"].as_array().expect("dependencies").iter();
+    let always = all.filter(|d| d["kind"] != "dev" && d["optional"] == false);
+    let always: BTreeSet<&str> = always.map(|d| text(d, "name")).collect();
+    let extra: Vec<&&str> = always.iter().filter(|name| !CORE_DEPENDENCIES.contains(name)).collect();
+    assert!(extra.is_empty(), "the core must not depend on {extra:?}");
+}
+
+/// The workspace denies `unsafe_code`, every crate but one takes its lints from there, and no source file allows it again.
+#[test]
+fn only_one_crate_has_unsafe_code() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the manifest of the workspace");
+    assert!(manifest.contains("\nunsafe_code = \"deny\"\n"), "the workspace does not deny `unsafe_code`");
+    for package in packages().iter().filter(|package| package["name"] != UNSAFE_CRATE) {
+        let directory = directory(package);
+        let manifest = fs::read_to_string(directory.join("Cargo.toml")).expect("a manifest");
+        let inherits = manifest.contains("[lints]\nworkspace = true\n");
+        assert!(inherits, "{} does not take the lints of the workspace", text(package, "name"));
+        for file in rust_files(&directory.join("src")) {
+            let source = fs::read_to_string(&file).expect("a source file");
+            assert!(!source.contains("(unsafe_code"), "{} allows `unsafe_code`", file.display());
+        }
+    }
+}
+
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// What a registry shows of a crate: its page must say what it is, and its links must lead somewhere.
+#[test]
+fn published_crates_describe_themselves() {
+    let packages = packages();
+    for package in packages.iter().filter(|package| is_published(package)) {
+        let name = text(package, "name");
+        for field in ["description", "license", "repository", "readme", "rust_version"] {
+            assert!(!text(package, field).is_empty(), "`{name}` has no {field}");
+        }
+        for (field, most) in [("keywords", 5), ("categories", 5)] {
+            let list = package[field].as_array().map_or(0, Vec::len);
+            assert!((1..=most).contains(&list), "`{name}` has {list} {field}, not 1 to {most}");
+        }
+        let readme = directory(package).join(text(package, "readme"));
+        let page = fs::read_to_string(&readme).unwrap_or_else(|e| panic!("{}: {e}", readme.display()));
+        assert!(page.starts_with("# "), "{} has no title", readme.display());
+        for link in links(&page) {
+            let leads = link.starts_with("https://") || link.starts_with('#');
+            assert!(leads, "{}: `{link}` leads nowhere from the page of a registry", readme.display());
+        }
+    }
+}
+
+/// Targets of the links and pictures of a Markdown page.
+fn links(page: &str) -> Vec<&str> {
+    let after = page.match_indices("](").map(|(place, _)| &page[place + 2..]);
+    after.filter_map(|rest| rest.split_once(')')).map(|(link, _)| link).collect()
+}
+
+#[test]
+fn links_are_found() {
+    let page = "See [a](https://a.b/c), [![p](docs/p.svg)](#x) and (no link).";
+    assert_eq!(links(page), ["https://a.b/c", "docs/p.svg", "#x"]);
 }
