@@ -189,7 +189,7 @@ pub(crate) fn verify(
         let voxel = Positive::new("voxel", voxel)?.get();
         let pose = similarity("transform", &matrix)?;
         // Clouds are kept relative to their middle.
-        let shift = |by: [f64; 3]| Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], by);
+        let shift = |by: [f64; 3]| Similarity::from_translation(by);
         let inner = shift(source.center()).then(&pose).then(&shift(target.center().map(|x| -x)));
         let assessment = work::with_threads(threads, || {
             Assessment::of(&source.sampled(voxel / pose.scale()), &target.sampled(voxel), &inner, voxel)

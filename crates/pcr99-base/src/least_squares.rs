@@ -65,7 +65,11 @@ pub fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> 
     let scale = known_scale.unwrap_or(trace / spread);
     (scale > 0.0 && scale.is_finite()).then(|| {
         let moved = rotate(&rotation, a_mean);
-        Similarity::new(scale, rotation, std::array::from_fn(|axis| b_mean[axis] - scale * moved[axis]))
+        Similarity::new_unchecked(
+            scale,
+            rotation,
+            std::array::from_fn(|axis| b_mean[axis] - scale * moved[axis]),
+        )
     })
 }
 
@@ -189,7 +193,8 @@ mod tests {
                     if known.is_none() { 1.0 + small() } else { 1.0 },
                     turn,
                     [small(), small(), small()],
-                );
+                )
+                .expect("a similarity");
                 assert!(squared_error(&points, &inliers, &best.then(&nudge)) >= least);
             }
         }

@@ -54,7 +54,7 @@ pub mod test_points;
 pub mod vector;
 
 pub use points::{Soa, squared_distances};
-pub use similarity::{Similarity, rotation_of};
+pub use similarity::{ORTHONORMAL_TOLERANCE, Similarity, SimilarityError, rotation_of};
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

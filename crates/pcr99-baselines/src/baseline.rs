@@ -107,7 +107,7 @@ impl<'a> Prepared<'a> {
     /// The transform in the units of the caller.
     pub(crate) fn outward(&self, model: &Similarity) -> Similarity {
         let translation = model.translation().map(|t| t * self.divided_by);
-        let whole = Similarity::new(model.scale() * self.divided_by, model.rotation(), translation);
+        let whole = Similarity::new_unchecked(model.scale() * self.divided_by, model.rotation(), translation);
         self.normalized.outward(&whole)
     }
 }

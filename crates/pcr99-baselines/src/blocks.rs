@@ -52,7 +52,7 @@ pub(crate) fn triangle_model(points: &Soa, triple: [usize; 3]) -> Option<Similar
     let rotation = triangle_rotation(points, triple)?;
     let mean = |[u, v, w]: [Vector; 3]| times(1.0 / 3.0, add(add(u, v), w));
     let (p, q) = (mean(triple.map(|i| points.source(i))), mean(triple.map(|i| points.target(i))));
-    Some(Similarity::new(1.0, rotation, subtract(q, rotate(&rotation, p))))
+    Some(Similarity::new_unchecked(1.0, rotation, subtract(q, rotate(&rotation, p))))
 }
 
 /// Two distinct indices below `bound`, which must be at least 2.

@@ -15,7 +15,7 @@ use pcr99_base::{
         lengths::alike_row,
         near::near_bits,
     },
-    least_squares,
+    least_squares, rotation_of,
 };
 
 use crate::{
@@ -91,7 +91,11 @@ impl Stored {
     }
 
     fn model(&self, k: usize) -> Similarity {
-        Similarity::new(1.0, self.rotations[k], self.translations.each_ref().map(|column| column[k]))
+        Similarity::new_unchecked(
+            1.0,
+            self.rotations[k],
+            self.translations.each_ref().map(|column| column[k]),
+        )
     }
 }
 
@@ -286,15 +290,15 @@ fn are_alike(one: &[f64; 6], other: &[f64; 6], tau: f64) -> bool {
 /// Halfway between two transforms at scale one: `R₁·exp(½·log(R₁ᵀR₂))`, and the mean of the translations. The rotations must be less
 /// than half a turn apart.
 fn midpoint(one: &Similarity, other: &Similarity) -> Similarity {
-    let back = Similarity::new(1.0, one.rotation(), [0.0; 3]).inverse();
-    let [x, y, z] = Similarity::new(1.0, other.rotation(), [0.0; 3]).then(&back).rotation();
+    let back = Similarity::new_unchecked(1.0, one.rotation(), [0.0; 3]).inverse();
+    let [x, y, z] = Similarity::new_unchecked(1.0, other.rotation(), [0.0; 3]).then(&back).rotation();
     // The quaternion (w, v) of that turn, of which (1 + w, v) is half the turn; all times 4w.
     let trace_and_one = (1.0 + x[0] + y[1] + z[2]).max(0.0);
     let four_w = 2.0 * trace_and_one.sqrt();
     let half = [four_w + trace_and_one, z[1] - y[2], x[2] - z[0], y[0] - x[1]];
-    let turn = Similarity::from_quaternion(1.0, half, [0.0; 3]);
-    let rotation = turn.then(&Similarity::new(1.0, one.rotation(), [0.0; 3])).rotation();
-    Similarity::new(1.0, rotation, times(0.5, add(one.translation(), other.translation())))
+    let turn = Similarity::new_unchecked(1.0, rotation_of(half), [0.0; 3]);
+    let rotation = turn.then(&Similarity::new_unchecked(1.0, one.rotation(), [0.0; 3])).rotation();
+    Similarity::new_unchecked(1.0, rotation, times(0.5, add(one.translation(), other.translation())))
 }
 
 /// Least squares over the inliers, and again over the inliers of that.
@@ -317,8 +321,8 @@ mod tests {
         fn midpoint_is_halfway(
             first in uniform3(-1.0..1.0_f64), turn in uniform3(-1.0..1.0_f64), t in uniform3(-1.0..1.0_f64),
         ) {
-            let one = Similarity::from_quaternion(1.0, [1.0, first[0], first[1], first[2]], t);
-            let turn = Similarity::from_quaternion(1.0, [1.0, turn[0], turn[1], turn[2]], [0.0; 3]);
+            let one = Similarity::from_quaternion(1.0, [1.0, first[0], first[1], first[2]], t).expect("a similarity");
+            let turn = Similarity::from_quaternion(1.0, [1.0, turn[0], turn[1], turn[2]], [0.0; 3]).expect("a similarity");
             let other = turn.then(&one);
             let middle = midpoint(&one, &other);
             let apart = |x: &Similarity, y: &Similarity| angle_between(&x.rotation(), &y.rotation());
@@ -351,8 +355,9 @@ mod tests {
 
     #[test]
     fn the_middle_of_a_quarter_turn_is_an_eighth() {
-        let quarter = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0]);
-        let middle = midpoint(&Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]), &quarter);
+        let quarter =
+            Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0]).expect("a similarity");
+        let middle = midpoint(&Similarity::IDENTITY, &quarter);
         let root = 0.5_f64.sqrt();
         let expected = [[root, -root, 0.0], [root, root, 0.0], [0.0, 0.0, 1.0]];
         let off = middle.rotation().into_iter().flatten().zip(expected.into_iter().flatten());

@@ -164,10 +164,11 @@ impl Normalised {
 
     /// A motion between the normalised clouds as one between the given ones: `t' = D·t + b̄ − R·ā`.
     fn undo(&self, motion: &Motion) -> Similarity {
-        let moved_mean = Similarity::new(1.0, motion.0.rotation(), [0.0; 3]).apply(self.source_mean);
+        let moved_mean =
+            Similarity::new_unchecked(1.0, motion.0.rotation(), [0.0; 3]).apply(self.source_mean);
         let translation =
             add(times(self.radius, motion.0.translation()), subtract(self.target_mean, moved_mean));
-        Similarity::new(1.0, motion.0.rotation(), translation)
+        Similarity::new_unchecked(1.0, motion.0.rotation(), translation)
     }
 }
 
@@ -176,8 +177,7 @@ impl Normalised {
 struct Motion(Similarity);
 
 impl Motion {
-    const NONE: Self =
-        Self(Similarity::new(1.0, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0; 3]));
+    const NONE: Self = Self(Similarity::IDENTITY);
 
     /// Turns by `x` about the first axis, then by `y` and `z` about the others (R = Rz·Ry·Rx), then moves.
     fn new([x, y, z]: Vector, translation: Vector) -> Self {
@@ -187,7 +187,7 @@ impl Motion {
             [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
             [-sy, cy * sx, cy * cx],
         ];
-        Self(Similarity::new(1.0, rotation, translation))
+        Self(Similarity::new_unchecked(1.0, rotation, translation))
     }
 
     fn apply(&self, point: Vector) -> Vector {

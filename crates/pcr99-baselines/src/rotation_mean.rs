@@ -98,13 +98,14 @@ mod tests {
 
     fn anything(random: &mut Random) -> Rotation {
         let quaternion = std::array::from_fn(|_| random.gaussian());
-        Similarity::from_quaternion(1.0, quaternion, [0.0; 3]).rotation()
+        Similarity::from_quaternion(1.0, quaternion, [0.0; 3]).expect("a similarity").rotation()
     }
 
     fn nearly(rotation: &Rotation, by: f64, random: &mut Random) -> Rotation {
         let small: [f64; 3] = std::array::from_fn(|_| 0.5 * by * random.gaussian());
-        let nudge = Similarity::from_quaternion(1.0, [1.0, small[0], small[1], small[2]], [0.0; 3]);
-        Similarity::new(1.0, *rotation, [0.0; 3]).then(&nudge).rotation()
+        let nudge = Similarity::from_quaternion(1.0, [1.0, small[0], small[1], small[2]], [0.0; 3])
+            .expect("a similarity");
+        Similarity::new(1.0, *rotation, [0.0; 3]).expect("a similarity").then(&nudge).rotation()
     }
 
     #[test]

@@ -390,7 +390,7 @@ mod tests {
             }
             let n: Vec<f64> = fields[2..].iter().map(|field| field.parse().unwrap()).collect();
             let rotation = [[n[4], n[5], n[6]], [n[7], n[8], n[9]], [n[10], n[11], n[12]]];
-            let expected = Similarity::new(n[3], rotation, [n[13], n[14], n[15]]);
+            let expected = Similarity::new(n[3], rotation, [n[13], n[14], n[15]]).expect("a similarity");
             let counts = Counted { firsts: n[0] as u64, hypotheses: n[1] as u64, inliers: n[2] as usize };
             let (counted, model) = solve(&problem(&path));
             assert_eq!(counted, counts, "{}", fields[1]);

@@ -329,7 +329,7 @@ mod tests {
     fn residuals_are_on_their_side_and_nothing_is_too_wide() {
         let source: Vec<[f64; 3]> =
             (0..40).map(|k| [f64::from(k % 7), f64::from(k % 5), f64::from(k)]).collect();
-        let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        let model = Similarity::IDENTITY;
         let target: Vec<[f64; 3]> = source
             .iter()
             .enumerate()
@@ -360,12 +360,13 @@ mod tests {
 
     #[test]
     fn a_transform_in_words() {
-        let quarter = Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, -3.5]);
+        let quarter =
+            Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, -3.5]).expect("a similarity");
         assert_eq!(
             in_words(&quarter),
             "turned 90.00° about (0.000, 0.000, 1.000), scaled by 2,\n  then shifted by (1, 0, -3.5)"
         );
-        let half = Similarity::from_quaternion(1.0, [0.0, 0.0, 0.0, 1.0], [0.0; 3]);
+        let half = Similarity::from_quaternion(1.0, [0.0, 0.0, 0.0, 1.0], [0.0; 3]).expect("a similarity");
         assert!(in_words(&half).starts_with("turned half around"), "{}", in_words(&half));
     }
 }

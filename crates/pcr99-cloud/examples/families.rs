@@ -82,8 +82,7 @@ fn run(scans: &Scans, seed: u64, with_viewpoints: bool, with_guess: bool) -> pcr
     let (source, target) = (prepare(&scans.source, 0), prepare(&scans.target, 1));
     let mut params = RegisterParams::new();
     if with_guess {
-        let truth =
-            scans.truth.unwrap_or_else(|| Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]));
+        let truth = scans.truth.unwrap_or_else(|| Similarity::IDENTITY);
         params = params.with_initial(if seed.is_multiple_of(2) {
             truth
         } else {
@@ -98,8 +97,10 @@ fn wrong_guess(seed: u64, truth: &Similarity, center: [f64; 3]) -> Similarity {
     let mut random = Random::new(seed);
     let (c, s) = [(0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][random.below(3)];
     let turn = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]];
-    let about = Similarity::new(1.0, turn, [0.0; 3]).apply(center);
-    truth.then(&Similarity::new(1.0, turn, std::array::from_fn(|k| center[k] - about[k])))
+    let about = Similarity::new(1.0, turn, [0.0; 3]).expect("a similarity").apply(center);
+    truth.then(
+        &Similarity::new(1.0, turn, std::array::from_fn(|k| center[k] - about[k])).expect("a similarity"),
+    )
 }
 
 /// Degrees, and the distance between where the two put the middle of the points.

@@ -103,7 +103,7 @@ fn run(mode: &str, seed: u64, row: &Row, source: &Points, target: &Points) -> Ru
     if mode == "unrelated" {
         factor = extent(target) / extent(source);
     }
-    change = Similarity::new(factor, change.rotation(), change.translation());
+    change = Similarity::new(factor, change.rotation(), change.translation()).expect("a similarity");
     let mut source = moved(source, &change);
     if mode == "thinned" {
         let mut random = Random::new(seed);

@@ -184,8 +184,9 @@ mod tests {
     #[test]
     fn a_rigid_motion_changes_nothing() {
         let (points, normals) = surface();
-        let motion = Similarity::from_quaternion(1.0, [0.3, -0.5, 0.8, 0.1], [3.0, -2.0, 9.0]);
-        let turn = Similarity::new(1.0, motion.rotation(), [0.0; 3]);
+        let motion =
+            Similarity::from_quaternion(1.0, [0.3, -0.5, 0.8, 0.1], [3.0, -2.0, 9.0]).expect("a similarity");
+        let turn = Similarity::new(1.0, motion.rotation(), [0.0; 3]).expect("a similarity");
         let moved: Vec<[f64; 3]> = points.iter().map(|&p| motion.apply(p)).collect();
         let moved_normals: Vec<[f64; 3]> = normals.iter().map(|&n| turn.apply(n)).collect();
         let (a, b) = (describe(&points, &normals), describe(&moved, &moved_normals));

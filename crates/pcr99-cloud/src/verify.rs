@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn shifted(by: [f64; 3]) -> Similarity {
-        Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], by)
+        Similarity::from_translation(by)
     }
 
     #[test]

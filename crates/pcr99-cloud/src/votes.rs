@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn identity() -> Similarity {
-        Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3])
+        Similarity::IDENTITY
     }
 
     fn votes(a: &SampledCloud, b: &SampledCloud) -> Votes {
@@ -358,7 +358,7 @@ mod tests {
     fn poses_are_compared_where_they_differ() {
         let (a, b) = (floor(1, 0.0, 3.0, 2.0, 0.15), floor(2, 0.0, 3.0, 2.0, 0.15));
         let voters = Voters::of(&a, &b, 1000);
-        let shifted = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [-0.7, 0.0, 0.0]);
+        let shifted = Similarity::from_translation([-0.7, 0.0, 0.0]);
         let on = |pose: &Similarity| voters.votes_on(Side::unoriented(&a), Side::unoriented(&b), pose, 0.05);
         let (right, wrong) = (on(&identity()), on(&shifted));
         let found = voters.compare(&right, &wrong);
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!((back.contradicted[0], back.askew[0]), (found.contradicted[1], found.askew[1]));
         assert_eq!(back.residual, [found.residual[1], found.residual[0]]);
         // A floor that is a tenth of a voxel higher is still explained, but less well.
-        let lifted = on(&Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.005]));
+        let lifted = on(&Similarity::from_translation([0.0, 0.0, 0.005]));
         let [low, high] = voters.compare(&right, &lifted).residual;
         assert!(low < 0.05 && (0.05..0.15).contains(&high), "{low} {high}");
         assert!(right.explained > wrong.explained);

@@ -128,7 +128,7 @@ fn a_wrong_guess_is_not_believed_and_a_right_one_is() {
     let n = scans.target.len() as f64;
     let middle: [f64; 3] = std::array::from_fn(|k| scans.target.iter().map(|p| p[k]).sum::<f64>() / n);
     let turn = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
-    let half = Similarity::new(1.0, turn, [2.0 * middle[0], 2.0 * middle[1], 0.0]);
+    let half = Similarity::new(1.0, turn, [2.0 * middle[0], 2.0 * middle[1], 0.0]).expect("a similarity");
     let wrong = run(&scans, false, &RegisterParams::new().with_initial(truth.then(&half)));
     assert!(!wrong.is_registered(), "{}", wrong.reason());
 }

@@ -62,7 +62,7 @@ fn a_scaled_copy_of_a_real_pair_is_registered() {
     let rows = picked(&data);
     let row = rows.iter().find(|row| row.name == "dragon_48_to_24").expect("the pair");
     let turn = motion(12, 20.0 * row.voxel);
-    let change = Similarity::new(3.0, turn.rotation(), turn.translation());
+    let change = Similarity::new(3.0, turn.rotation(), turn.translation()).expect("a similarity");
     let source = moved(&read_points(&row.source).expect("a cloud"), &change);
     let (source, target) = (prepared(&source), prepared(&read_points(&row.target).expect("a cloud")));
     let found =
@@ -83,7 +83,8 @@ fn a_dragon_is_not_found_in_a_kitchen() {
     let kitchen = read_points(&find("3dmatch_redkitchen_5_to_0").source).expect("a cloud");
     // As it is, and as large as the kitchen.
     for factor in [1.0, 15.0] {
-        let change = Similarity::from_quaternion(factor, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        let change =
+            Similarity::from_quaternion(factor, [1.0, 0.0, 0.0, 0.0], [0.0; 3]).expect("a similarity");
         let dragon = prepared(&moved(&dragon, &change));
         let found = register(&dragon, &prepared(&kitchen), &RegisterParams::new()).expect("an outcome");
         assert_ne!(found.status, Status::Registered, "{factor}");

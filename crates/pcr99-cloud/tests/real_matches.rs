@@ -30,7 +30,7 @@ fn truth(pair: &Path) -> Similarity {
     let m: Vec<f64> = text.split_whitespace().map(|x| x.parse().expect("a number")).collect();
     let scale = (m[0] * m[0] + m[1] * m[1] + m[2] * m[2]).sqrt();
     let row = |k: usize| [m[4 * k] / scale, m[4 * k + 1] / scale, m[4 * k + 2] / scale];
-    Similarity::new(scale, [row(0), row(1), row(2)], [m[3], m[7], m[11]])
+    Similarity::new(scale, [row(0), row(1), row(2)], [m[3], m[7], m[11]]).expect("a similarity")
 }
 
 fn distance(p: [f64; 3], q: [f64; 3]) -> f64 {

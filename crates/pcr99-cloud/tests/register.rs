@@ -44,6 +44,7 @@ fn motion(seed: u64, scale: f64, shift: f64) -> Similarity {
     let mut random = Random::new(seed);
     let quaternion = std::array::from_fn(|_| random.gaussian());
     Similarity::from_quaternion(scale, quaternion, std::array::from_fn(|_| shift * random.gaussian()))
+        .expect("a similarity")
 }
 
 fn moved(points: &[[f64; 3]], motion: &Similarity) -> Points {
@@ -80,7 +81,8 @@ fn two_views_are_registered_in_any_unit_at_any_place() {
     // Millimetres at home, metres far from the origin (UTM), and a tiny thing.
     for (seed, unit, shift) in [(1, 1000.0, 5000.0), (2, 1.0, 4e6), (3, 1e-6, 1e-5)] {
         let (source, target) = pair(seed, &motion(seed, 1.0, 1.0), 0.01);
-        let grow = Similarity::from_quaternion(unit, [1.0, 0.0, 0.0, 0.0], [shift, -shift, 0.5 * shift]);
+        let grow = Similarity::from_quaternion(unit, [1.0, 0.0, 0.0, 0.0], [shift, -shift, 0.5 * shift])
+            .expect("a similarity");
         let truth = grow.inverse().then(&motion(seed, 1.0, 1.0)).then(&grow);
         let found = run(&moved(&source, &grow), &moved(&target, &grow), &RegisterParams::new());
         assert!(found.is_registered(), "unit {unit}: {}", found.reason());
@@ -151,7 +153,9 @@ fn an_unknown_scale_is_found() {
 fn a_guess_is_refined_and_judged() {
     let truth = motion(9, 1.0, 1.0);
     let (source, target) = pair(9, &truth, 0.01);
-    let near = Similarity::from_quaternion(1.0, [1.0, 0.01, -0.01, 0.01], [0.03, -0.02, 0.01]).then(&truth);
+    let near = Similarity::from_quaternion(1.0, [1.0, 0.01, -0.01, 0.01], [0.03, -0.02, 0.01])
+        .expect("a similarity")
+        .then(&truth);
     for refinement in [Refinement::PointToPlane, Refinement::PointToPoint] {
         let params = RegisterParams::new().with_initial(near).with_refinement(refinement);
         let found = run(&source, &target, &params);
@@ -271,7 +275,7 @@ fn unrelated_clouds_are_not_registered() {
     assert_eq!(found.status, Status::NotReliable, "{}", found.reason());
     // The same landscape in millimetres and in metres.
     let (source, target) = pair(15, &motion(15, 1.0, 1.0), 0.01);
-    let grow = Similarity::from_quaternion(1000.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+    let grow = Similarity::from_quaternion(1000.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]).expect("a similarity");
     let found = run(&moved(&source, &grow), &target, &RegisterParams::new());
     assert_eq!(found.status, Status::NotReliable);
     assert!(
@@ -349,7 +353,7 @@ fn a_known_viewpoint_orients_normals_and_tells_free_space() {
     assert!(found.is_registered(), "{}", found.reason());
     assert_eq!(found.orientation, pcr99_cloud::orient::Orientation::Viewpoint);
     // Two voxels too high, the source floats in what the target's sensor saw through.
-    let lift = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0]);
+    let lift = Similarity::from_translation([0.0, 0.0, 2.0]);
     let kept = RegisterParams::new().with_initial(truth.then(&lift)).with_refinement(Refinement::None);
     assert!(!register(&a, &b, &kept).expect("an outcome").is_registered());
 }
@@ -358,7 +362,7 @@ fn a_known_viewpoint_orients_normals_and_tells_free_space() {
 fn normals_that_came_with_the_clouds_help_and_bad_ones_do_no_harm() {
     let truth = motion(22, 1.0, 1.0);
     let (source, target) = pair(22, &truth, 0.01);
-    let turn = Similarity::new(1.0, truth.inverse().rotation(), [0.0; 3]);
+    let turn = Similarity::new(1.0, truth.inverse().rotation(), [0.0; 3]).expect("a similarity");
     let up = [0.05, -0.03, 1.0];
     let mut random = Random::new(23);
     let mut signs = |n: [f64; 3]| if random.below(2) == 0 { n } else { n.map(|x| -x) };
@@ -413,7 +417,7 @@ fn the_information_of_far_coordinates_is_well_conditioned() {
     let truth = motion(24, 1.0, 1.0);
     let (source, target) = pair(24, &truth, 0.01);
     let near = run(&source, &target, &RegisterParams::new());
-    let utm = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [448_262.0, 5_411_932.0, 300.0]);
+    let utm = Similarity::from_translation([448_262.0, 5_411_932.0, 300.0]);
     let far = run(&source, &moved(&target, &utm), &RegisterParams::new());
     let (a, b) = (near.information.expect("one"), far.information.expect("one"));
     for (x, y) in a.iter().flatten().zip(b.iter().flatten()) {

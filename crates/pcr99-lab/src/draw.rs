@@ -1,6 +1,7 @@
 //! Random streams, one per part of a problem, and the draws made from them.
 
-use pcr99::{Similarity, random::Random};
+use pcr99::random::Random;
+use pcr99_base::rotation_of;
 
 use crate::vector::{Vector, dot, norm, times};
 
@@ -73,7 +74,7 @@ pub(crate) fn rotation(random: &mut Random) -> [[f64; 3]; 3] {
         let q: [f64; 4] = std::array::from_fn(|_| random.gaussian());
         // Too short to have a direction.
         if q.iter().map(|c| c * c).sum::<f64>() > 1e-20 {
-            return Similarity::from_quaternion(1.0, q, [0.0; 3]).rotation();
+            return rotation_of(q);
         }
     }
 }

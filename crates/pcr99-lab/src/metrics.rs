@@ -92,8 +92,8 @@ mod tests {
 
     #[test]
     fn translation_and_scale_are_absolute() {
-        let truth = Similarity::new(2.0, IDENTITY, [1.0, 2.0, 3.0]);
-        let estimate = Similarity::new(1.5, about_z(0.25), [1.0, 5.0, 7.0]);
+        let truth = Similarity::new(2.0, IDENTITY, [1.0, 2.0, 3.0]).expect("a similarity");
+        let estimate = Similarity::new(1.5, about_z(0.25), [1.0, 5.0, 7.0]).expect("a similarity");
         let errors = Errors::between(&estimate, &truth);
         assert_eq!((errors.translation, errors.scale), (5.0, 0.5));
         assert!((errors.rotation_deg.to_radians() - 0.25).abs() < 1e-15);
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn a_broken_estimate_is_the_worst_not_nan() {
-        let truth = Similarity::new(1.0, IDENTITY, [0.0; 3]);
+        let truth = Similarity::new(1.0, IDENTITY, [0.0; 3]).expect("a similarity");
         let worst = Errors { rotation_deg: 180.0, translation: f64::INFINITY, scale: f64::INFINITY };
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let broken = Similarity::new(bad, [[bad; 3]; 3], [bad; 3]);
+            let broken = Similarity::new_unchecked(bad, [[bad; 3]; 3], [bad; 3]);
             assert_eq!(Errors::between(&broken, &truth), worst);
             assert_eq!(Errors::between(&broken, &broken), worst);
         }

@@ -264,7 +264,7 @@ impl Recipe {
         let rotation = rotation(&mut Purpose::Rotation.stream(self.seed));
         let mut random = Purpose::Translation.stream(self.seed);
         let length = LONGEST_TRANSLATION * random.uniform();
-        Similarity::new(scale, rotation, times(length, direction(&mut random)))
+        Similarity::new_unchecked(scale, rotation, times(length, direction(&mut random)))
     }
 
     /// Half of `√3·s`.

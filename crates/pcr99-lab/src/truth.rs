@@ -64,7 +64,7 @@ impl Problem {
 impl Truth {
     /// The true transform, target from source.
     pub fn similarity(&self) -> Similarity {
-        Similarity::new(self.scale, self.rotation, self.translation)
+        Similarity::new_unchecked(self.scale, self.rotation, self.translation)
     }
 
     /// The document as text: one field per line, with a newline at the end.

@@ -15,7 +15,7 @@ fn fitted_rotation(problem: &Problem) -> [[f64; 3]; 3] {
     };
     let mut rotation = problem.truth.rotation();
     for _ in 0..20 {
-        let model = Similarity::new(problem.truth.scale(), rotation, [0.0; 3]);
+        let model = Similarity::new(problem.truth.scale(), rotation, [0.0; 3]).expect("a similarity");
         let (p_mean, q_mean) = (mean(&|i| model.apply(problem.source[i])), mean(&|i| problem.target[i]));
         let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
         for &i in &inliers {
@@ -58,8 +58,8 @@ fn turned(d: [f64; 3], rotation: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
         [f * (x * y + z), 1.0 - f * (x * x + z * z), f * (y * z - x)],
         [f * (x * z - y), f * (y * z + x), 1.0 - f * (x * x + y * y)],
     ];
-    let first = Similarity::new(1.0, rotation, [0.0; 3]);
-    first.then(&Similarity::new(1.0, turn, [0.0; 3])).rotation()
+    let first = Similarity::new(1.0, rotation, [0.0; 3]).expect("a similarity");
+    first.then(&Similarity::new(1.0, turn, [0.0; 3]).expect("a similarity")).rotation()
 }
 
 fn median_error(ratio: f64, scale: ScaleChoice) -> f64 {

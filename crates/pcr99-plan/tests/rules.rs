@@ -136,7 +136,7 @@ fn values_outside_their_range_are_named() {
 
 /// A pose without rotation and translation.
 fn pose(scale: f64) -> Similarity {
-    Similarity::from_quaternion(scale, [1.0, 0.0, 0.0, 0.0], [0.0; 3])
+    Similarity::from_quaternion(scale, [1.0, 0.0, 0.0, 0.0], [0.0; 3]).expect("a similarity")
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn problem(scale: f64) -> Correspondences {
 
 fn stages(criterion: &mut Criterion) {
     let pairs = problem(1.0);
-    let model = Similarity::new(1.0, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0; 3]);
+    let model = Similarity::IDENTITY;
     criterion.bench_function("log_ratio/1M pairs", |b| b.iter(|| bench::log_ratio(black_box(&pairs))));
     for (name, scale) in [("known", Scale::one()), ("unknown", Scale::Unknown)] {
         criterion

@@ -22,9 +22,9 @@ use crate::{
 /// let pairs = Correspondences::new(&source, &target)?;
 ///
 /// let threshold = Positive::new("threshold", 0.01)?;
-/// let right = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0]);
+/// let right = Similarity::from_translation([1.0, 0.0, 0.0]);
 /// assert_eq!(assess(&pairs, &right, threshold).status, Status::Registered);
-/// let wrong = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [2.0, 0.5, 0.0]);
+/// let wrong = Similarity::from_translation([2.0, 0.5, 0.0]);
 /// assert_eq!(assess(&pairs, &wrong, threshold).status, Status::NotReliable);
 /// # Ok::<(), pcr99::Error>(())
 /// ```

@@ -174,7 +174,11 @@ impl Correspondences {
             let moved = model.translation()[axis] + model.scale() * moved_center[axis];
             (moved - self.target.center[axis]) / self.target.unit
         });
-        Similarity::new(model.scale() * (self.source.unit / self.target.unit), model.rotation(), translation)
+        Similarity::new_unchecked(
+            model.scale() * (self.source.unit / self.target.unit),
+            model.rotation(),
+            translation,
+        )
     }
 
     /// A transform between our own units, in the caller's: with `a = c_a + u_a·a'` and `b = c_b + u_b·b'`,
@@ -187,7 +191,7 @@ impl Correspondences {
             self.target.center[axis] + self.target.unit * model.translation()[axis]
                 - scale * moved_center[axis]
         });
-        Similarity::new(scale, rotation, translation)
+        Similarity::new_unchecked(scale, rotation, translation)
     }
 }
 
@@ -433,7 +437,7 @@ mod tests {
     #[test]
     fn a_model_comes_back_in_the_callers_units() {
         let turn = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
-        let truth = Similarity::new(3.0, turn, [100.0, -7.0, 0.25]);
+        let truth = Similarity::new(3.0, turn, [100.0, -7.0, 0.25]).expect("a similarity");
         let source = [[10.0, 20.0, 30.0], [12.0, 20.0, 30.0], [10.0, 25.0, 31.0]];
         let target = source.map(|p| truth.apply(p));
         let pairs = Correspondences::new(&source, &target).unwrap();
@@ -441,7 +445,7 @@ mod tests {
         let scale = 3.0 * pairs.source.unit / pairs.target.unit;
         let moved = truth.apply(pairs.source.center);
         let shift = std::array::from_fn(|axis| (moved[axis] - pairs.target.center[axis]) / pairs.target.unit);
-        let back = pairs.outward(&Similarity::new(scale, turn, shift));
+        let back = pairs.outward(&Similarity::new(scale, turn, shift).expect("a similarity"));
         for p in source {
             let (got, want) = (back.apply(p), truth.apply(p));
             assert!((0..3).all(|axis| (got[axis] - want[axis]).abs() < 1e-12), "{got:?} {want:?}");

@@ -70,7 +70,7 @@ pub use doubt::Doubt;
 pub use error::{Error, Side};
 pub use evidence::Evidence;
 pub use params::{Positive, Scale};
-pub use pcr99_base::{Similarity, clock::Seconds, random};
+pub use pcr99_base::{Similarity, SimilarityError, clock::Seconds, random};
 pub use registration::{Candidate, Counters, Registration, Rival, Status, StopReason};
 pub use search::{Params, Solver, solve};
 

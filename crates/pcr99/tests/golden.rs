@@ -26,7 +26,7 @@ fn rows(csv: &str) -> Vec<Row> {
             let [method, file] = [fields[0], fields[1]].map(String::from);
             let n: Vec<f64> = fields[2..].iter().map(|f| number(f)).collect();
             let rotation = [[n[4], n[5], n[6]], [n[7], n[8], n[9]], [n[10], n[11], n[12]]];
-            let model = Similarity::new(n[3], rotation, [n[13], n[14], n[15]]);
+            let model = Similarity::new(n[3], rotation, [n[13], n[14], n[15]]).expect("a similarity");
             Row {
                 method,
                 file,

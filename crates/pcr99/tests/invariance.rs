@@ -76,8 +76,8 @@ proptest! {
     ) {
         let none = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         // An offset of 10⁷ in the unit of the coordinates, as UTM has it.
-        let source_motion = Similarity::new(unit, none, [offset * unit, -offset * unit, 0.5 * offset * unit]);
-        let target_motion = Similarity::new(target_unit, none, [-offset * target_unit, offset * target_unit, 0.0]);
+        let source_motion = Similarity::new(unit, none, [offset * unit, -offset * unit, 0.5 * offset * unit]).expect("a similarity");
+        let target_motion = Similarity::new(target_unit, none, [-offset * target_unit, offset * target_unit, 0.0]).expect("a similarity");
         let other = moved(&p, &source_motion, &target_motion);
         let before = solve(&p, known.then_some(1.0), 0.05, sampling);
         let after = solve(&other, known.then_some(target_unit / unit), 0.05 * target_unit, sampling);

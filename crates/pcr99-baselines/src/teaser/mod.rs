@@ -119,7 +119,7 @@ impl Teaser {
         let Some(translation) = self.translation(points, &clique, s, &rotation, bound) else {
             return nothing;
         };
-        Ok((Some(Similarity::new(s, rotation, translation)), ended))
+        Ok((Some(Similarity::new_unchecked(s, rotation, translation)), ended))
     }
 
     /// The scale by a vote of all pairs: `‖b_i − b_j‖/‖a_i − a_j‖`, give or take `2β/‖a_i − a_j‖`.

@@ -45,7 +45,8 @@ impl Place {
         for seed in 0..count {
             let mut random = Random::new(seed);
             let turn = [1.0, 0.3 * seed as f64, -0.2, 0.1 * seed as f64];
-            let pose = Similarity::from_quaternion(1.0, turn, [seed as f64, 2.0, -1.0]);
+            let pose =
+                Similarity::from_quaternion(1.0, turn, [seed as f64, 2.0, -1.0]).expect("a similarity");
             let mut text = String::new();
             for _ in 0..2500 {
                 let (x, y) = (3.0 * random.uniform(), 3.0 * random.uniform());

@@ -28,12 +28,12 @@ fn cloud(seed: u64, low: f64, high: f64, pose: &Similarity) -> String {
 }
 
 fn still() -> Similarity {
-    Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3])
+    Similarity::IDENTITY
 }
 
 /// Where the source of [`place`] was before it was moved.
 fn truth() -> Similarity {
-    Similarity::from_quaternion(1.0, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0])
+    Similarity::from_quaternion(1.0, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0]).expect("a similarity")
 }
 
 /// A place with two views, `a.xyz` moved off `b.xyz`.

@@ -10,9 +10,6 @@ use crate::error::{Fault, FileError, quote};
 
 /// Bytes that are read at most: a matrix has few.
 const LONGEST: u64 = 1 << 16;
-/// How far the rows may be from orthonormal, for files with few digits.
-const LOOSE: f64 = 1e-3;
-
 /// What is wrong with a file that should hold a transform.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -69,25 +66,8 @@ fn parse(text: &str) -> Result<Similarity, TransformError> {
 
 /// The transform of a 4×4 matrix `[sR t; 0 1]`, given row by row; `None` when it is not of that form, to a thousandth.
 pub fn similarity_of(matrix: &[f64; 16]) -> Option<Similarity> {
-    let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
-    let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-    let [x, y, z] = [row(0), row(1), row(2)];
-    let scale = ((dot(x, x) + dot(y, y) + dot(z, z)) / 3.0).sqrt();
-    let rotation = [x, y, z].map(|row| row.map(|r| r / scale));
-    let [x, y, z] = rotation;
-    let cross = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]];
-    let off = [
-        dot(x, x) - 1.0,
-        dot(y, y) - 1.0,
-        dot(z, z) - 1.0,
-        dot(x, y),
-        dot(y, z),
-        dot(z, x),
-        dot(cross, z) - 1.0,
-    ];
-    // Not a comparison that NaN, from a scale of zero, would pass.
-    let good = matrix[12..] == [0.0, 0.0, 0.0, 1.0] && off.iter().all(|off| off.abs() < LOOSE);
-    good.then(|| Similarity::new(scale, rotation, [matrix[3], matrix[7], matrix[11]]))
+    let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2], matrix[4 * k + 3]];
+    Similarity::from_matrix(&[row(0), row(1), row(2), row(3)]).ok()
 }
 
 #[cfg(test)]
@@ -96,7 +76,8 @@ mod tests {
 
     #[test]
     fn what_is_a_transform_and_what_is_not() {
-        let pose = Similarity::from_quaternion(2.5, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0]);
+        let pose =
+            Similarity::from_quaternion(2.5, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0]).expect("a similarity");
         let text = pose.matrix().map(|row| row.map(|x| format!("{x:?}")).join(", ")).join("\n");
         let read = parse(&text).expect("own text").matrix();
         let close =

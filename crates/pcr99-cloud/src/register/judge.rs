@@ -264,11 +264,11 @@ impl Case<'_> {
         let axes = axes.map(|axis| rotate(&pose.rotation(), axis));
         let turned = turns(&axes).into_iter().map(|turn| {
             let moved = rotate(&turn, center);
-            pose.then(&Similarity::new(1.0, turn, minus(center, moved)))
+            pose.then(&Similarity::new_unchecked(1.0, turn, minus(center, moved)))
         });
         let shifts = self.attempt.map_or(Vec::new(), |attempt| attempt.shifts(self.sampled, pose));
         let unturned = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let shifted = shifts.into_iter().map(|by| pose.then(&Similarity::new(1.0, unturned, by)));
+        let shifted = shifts.into_iter().map(|by| pose.then(&Similarity::new_unchecked(1.0, unturned, by)));
         let roughly = |pose: &Similarity| self.sampled.explained_roughly(pose, RANKING_POINTS);
         // A pose explains less before it is refined than after, hence half of the limit.
         let least = 0.5 * limits::RIVAL_EXPLAINED * roughly(pose);

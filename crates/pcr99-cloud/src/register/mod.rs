@@ -466,5 +466,5 @@ fn inverse_scale(scale: Scale) -> Scale {
 }
 
 fn shift(by: [f64; 3]) -> Similarity {
-    Similarity::new(1.0, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], by)
+    Similarity::from_translation(by)
 }

@@ -164,8 +164,8 @@ impl SampledPair {
             let rotation = std::array::from_fn(|i| {
                 std::array::from_fn(|j| (0..3).map(|k| signs[k] * to_axes[k][i] * from_axes[k][j]).sum())
             });
-            let turned = Similarity::new(scale, rotation, [0.0; 3]);
-            let start = Similarity::new(scale, rotation, minus(to, turned.apply(from)));
+            let turned = Similarity::new_unchecked(scale, rotation, [0.0; 3]);
+            let start = Similarity::new_unchecked(scale, rotation, minus(to, turned.apply(from)));
             let pose = self.refine_coarsely(start, with_scale, Refinement::PointToPlane);
             Candidate::without_matches(self, start, pose)
         });

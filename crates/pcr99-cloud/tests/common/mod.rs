@@ -43,17 +43,18 @@ fn truth(path: &Path) -> Similarity {
     let m: Vec<f64> = text.split_whitespace().map(|x| x.parse().expect("a number")).collect();
     let scale = (m[0] * m[0] + m[1] * m[1] + m[2] * m[2]).sqrt();
     let row = |k: usize| [m[4 * k] / scale, m[4 * k + 1] / scale, m[4 * k + 2] / scale];
-    Similarity::new(scale, [row(0), row(1), row(2)], [m[3], m[7], m[11]])
+    Similarity::new(scale, [row(0), row(1), row(2)], [m[3], m[7], m[11]]).expect("a similarity")
 }
 
 /// A random motion: any rotation, a shift of some `size`; seed 0 is no motion.
 pub fn motion(seed: u64, size: f64) -> Similarity {
     if seed == 0 {
-        return Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        return Similarity::IDENTITY;
     }
     let mut random = Random::new(seed);
     let quaternion = std::array::from_fn(|_| random.gaussian());
     Similarity::from_quaternion(1.0, quaternion, std::array::from_fn(|_| size * random.gaussian()))
+        .expect("a similarity")
 }
 
 /// `points` moved.

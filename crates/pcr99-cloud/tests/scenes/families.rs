@@ -63,7 +63,8 @@ fn scans(
 ) -> Scans {
     let mut random = Random::new(seed ^ 0x5eed);
     let quaternion = std::array::from_fn(|_| random.gaussian());
-    let back = Similarity::from_quaternion(1.0, quaternion, std::array::from_fn(|_| 5.0 * random.gaussian()));
+    let back = Similarity::from_quaternion(1.0, quaternion, std::array::from_fn(|_| 5.0 * random.gaussian()))
+        .expect("a similarity");
     Scans {
         source: moved(source, &back),
         target,
@@ -301,7 +302,7 @@ fn object_in_room(seed: u64) -> Scans {
     let heading = (stand[1] - from[1]).atan2(stand[0] - from[0]);
     let camera = Sensor::camera(from, heading, 0.5, [-0.8, 0.3], 0.003);
     let target = Sensor { steps: [0.004, 0.004], ..camera }.scan(&scene, &mut random);
-    let shift = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], stand);
+    let shift = Similarity::from_translation(stand);
     let mut pair = scans(seed, &source, target, true, None);
     pair.truth = pair.truth.map(|truth| truth.then(&shift));
     pair

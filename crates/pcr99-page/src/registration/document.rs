@@ -88,7 +88,7 @@ impl Document<'_> {
         let translation = self.0.get("translation").and_then(numbers);
         match (self.number("scale"), rotation, translation) {
             (Some(scale), Some(rotation), Some(translation)) => {
-                Ok(Some(Similarity::new(scale, rotation, translation)))
+                Similarity::new(scale, rotation, translation).map(Some).map_err(|_| missing("transform"))
             }
             _ => Err(missing("transform")),
         }

@@ -42,14 +42,14 @@ mod tests {
     use proptest::{array::uniform4, prelude::*};
 
     fn rotation(q: [f64; 4]) -> [[f64; 3]; 3] {
-        Similarity::from_quaternion(1.0, q, [0.0; 3]).rotation()
+        Similarity::from_quaternion(1.0, q, [0.0; 3]).expect("a similarity").rotation()
     }
 
     fn about(axis: usize, degrees: f64) -> Similarity {
         let half = 0.5 * degrees.to_radians();
         let mut q = [half.cos(), 0.0, 0.0, 0.0];
         q[axis + 1] = half.sin();
-        Similarity::from_quaternion(1.0, q, [0.0; 3])
+        Similarity::from_quaternion(1.0, q, [0.0; 3]).expect("a similarity")
     }
 
     /// First about x, then y, then z, of the fixed frame.

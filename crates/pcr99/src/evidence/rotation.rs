@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_known_scale_leaves_one_more_degree_of_freedom() {
         let points = pcr99_base::test_points::random(4, 3);
-        let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        let model = Similarity::IDENTITY;
         let deviation = |known_scale| {
             rotation_deviation(&Consensus {
                 points: &points,
@@ -117,7 +117,7 @@ mod tests {
             }
         }
         let inliers: Vec<u32> = (0..9).collect();
-        let model = Similarity::from_quaternion(1.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]);
+        let model = Similarity::IDENTITY;
         let consensus = Consensus {
             points: &points,
             model: &model,

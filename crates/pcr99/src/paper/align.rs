@@ -46,7 +46,11 @@ pub(super) fn align_triplet(
     // A wide ε lets through triangles so unlike that no positive scale fits.
     (scale > 0.0 && scale.is_finite()).then(|| {
         let moved = rotate(&rotation, a_mean);
-        Similarity::new(scale, rotation, std::array::from_fn(|axis| b_mean[axis] - scale * moved[axis]))
+        Similarity::new_unchecked(
+            scale,
+            rotation,
+            std::array::from_fn(|axis| b_mean[axis] - scale * moved[axis]),
+        )
     })
 }
 
@@ -98,7 +102,7 @@ mod tests {
     #[test]
     fn an_exact_similarity_is_recovered() {
         let turn = [[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]];
-        let truth = Similarity::new(2.5, turn, [1.0, -2.0, 0.5]);
+        let truth = Similarity::new(2.5, turn, [1.0, -2.0, 0.5]).expect("a similarity");
         let a = [[0.1, 0.2, 0.3], [0.9, -0.4, 0.2], [-0.3, 0.8, -0.6]];
         let points = soa(a, a.map(|p| truth.apply(p)));
         for known in [None, Some(2.5)] {

@@ -43,6 +43,7 @@ pub fn problem(n: usize, right: usize, scale: f64, seed: u64) -> Problem {
 pub fn similarity(scale: f64, random: &mut Random) -> Similarity {
     let q: [f64; 4] = std::array::from_fn(|_| random.gaussian());
     Similarity::from_quaternion(scale, q, std::array::from_fn(|_| 3.0 * random.gaussian()))
+        .expect("a similarity")
 }
 
 /// How far apart two transforms move the points, at most.
