@@ -1,4 +1,4 @@
-//! A transform from elsewhere: which matches follow it, and whether they would by chance.
+//! The evidence for a transform that was found elsewhere.
 
 use pcr99_base::{
     kernel::{consensus::Affine, residuals::squared_residuals},
@@ -11,8 +11,10 @@ use crate::{
     StopReason, evidence::Judge,
 };
 
-/// Judges a transform that was found elsewhere by the same [evidence](crate::Evidence) as our own: the inliers are the matches
-/// within `threshold` of it, the transform itself is left as it is.
+/// Judges a transform that was found elsewhere by the same [evidence](crate::Evidence) as those of [`solve`](crate::solve).
+///
+/// The inliers are the matches with a residual of at most `threshold`. The transform itself is not changed. The rotation deviation counts
+/// the scale as estimated. Other candidates are not searched for, so there is no rival.
 ///
 /// ```
 /// use pcr99::{Correspondences, Positive, Similarity, Status, assess};
@@ -36,8 +38,8 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
     let follows = |&i: &u32| residuals[i as usize] <= delta * delta;
     let inliers: Vec<u32> = (0..pairs.len() as u32).filter(follows).collect();
     let mut evidence = Judge::default().evidence(pairs, &model, &inliers, delta, None);
-    // Inliers on one line would follow it turned about that line, too; and a transform that is not the best for its own inliers is off
-    // by as much as that.
+    // Collinear inliers leave the rotation open. A transform that is not the best fit of its own inliers is off by at least the
+    // difference to that fit.
     let fitted = least_squares::fit(pairs.points(), &inliers, None);
     let fixed = fitted.is_some();
     if let Some(fitted) = fitted {
@@ -65,7 +67,7 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
     }
 }
 
-/// In radians.
+/// The angle between two rotations, in radians.
 fn angle_between(one: &[[f64; 3]; 3], other: &[[f64; 3]; 3]) -> f64 {
     let trace: f64 = one.iter().zip(other).map(|(r, s)| dot(*r, *s)).sum();
     libm::acos(((trace - 1.0) / 2.0).clamp(-1.0, 1.0))

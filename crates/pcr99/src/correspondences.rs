@@ -1,8 +1,8 @@
-//! Two point lists → [`Correspondences`]: same length, at least three, finite, not on a line; centred and in units of their own.
+//! Checked matches in normalised coordinates.
 //!
-//! Centring keeps the precision of large coordinates (UTM has offsets of 10⁷). The unit is a power of two, so that
-//! going to it and back is exact, and squares neither overflow nor vanish whatever the user's unit is. Both follow the bulk
-//! of the points, not the box around them: one wrong match at 10³⁸ must not round the others away.
+//! Centring keeps the precision of large coordinates (UTM has offsets of 10⁷). The unit is a power of two, so that conversion is exact and
+//! squares neither overflow nor underflow, whatever the user's unit is. Centre and unit follow the bulk of the points, not their bounding
+//! box: one wrong match at 10³⁸ must not round the others away.
 
 use pcr99_base::{
     Soa, least_squares,
@@ -11,7 +11,7 @@ use pcr99_base::{
 
 use crate::{Error, Positive, Scale, Similarity, error::Side, random::Random};
 
-/// Matches between a source and a target: row `i` of one belongs to row `i` of the other. Checked when made.
+/// Matches between source and target points: row `i` of one matches row `i` of the other. They are checked when they are made.
 ///
 /// ```
 /// use pcr99::Correspondences;
@@ -30,11 +30,14 @@ pub struct Correspondences {
 }
 
 impl Correspondences {
-    /// Checks and takes in the matches `source[i]` ↔ `target[i]`.
+    /// Checks the matches `source[i]` ↔ `target[i]`.
     ///
     /// # Errors
-    /// When the lengths differ, there are fewer than three, a coordinate is not finite, all points of one side are
-    /// equal or on one line, or the sizes of the two sides are so extreme that no number holds the scale between them.
+    /// * [`Error::UnequalLengths`] when the lengths differ;
+    /// * [`Error::TooFewMatches`] when there are fewer than three;
+    /// * [`Error::NotFinite`] when a coordinate is NaN or infinite;
+    /// * [`Error::AllEqual`] or [`Error::Collinear`] when the points of one side are equal or on one line;
+    /// * [`Error::ExtremeUnits`] when the scale between the two sides would overflow.
     pub fn new(source: &[[f64; 3]], target: &[[f64; 3]]) -> Result<Self, Error> {
         if source.len() != target.len() {
             return Err(Error::UnequalLengths { source_points: source.len(), target_points: target.len() });
@@ -48,10 +51,10 @@ impl Correspondences {
         Ok(Self { points: Soa { a, b }, source: source_frame, target: target_frame, weights: None })
     }
 
-    /// Matches given as pairs of indices (from 0) into two clouds.
+    /// Matches given as pairs of indices, counted from 0, into two clouds.
     ///
     /// # Errors
-    /// As [`Correspondences::new`], and when an index lies outside its cloud.
+    /// As [`Correspondences::new`], and [`Error::IndexOutOfRange`] when an index lies outside its cloud.
     pub fn from_indices(
         source: &[[f64; 3]],
         target: &[[f64; 3]],
@@ -68,11 +71,11 @@ impl Correspondences {
         Self::new(&pick(source, Side::Source, 0)?, &pick(target, Side::Target, 1)?)
     }
 
-    /// Gives each match a weight, for instance the confidence of the matcher: higher ones are looked at first. What they come to is
-    /// still judged by the geometry alone.
+    /// Gives each match a weight, for instance the confidence of the matcher. Matches with higher weights are searched first. The evidence
+    /// depends on the geometry alone.
     ///
     /// # Errors
-    /// Unless there is one finite weight for each match.
+    /// [`Error::BadWeight`] unless there is one finite weight for each match.
     pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
         let matches = self.len();
         let good = weights.iter().take_while(|weight| weight.is_finite()).count();
@@ -82,19 +85,19 @@ impl Correspondences {
         Ok(Self { weights: Some(weights.to_vec()), ..self })
     }
 
-    /// The weights, if there are any.
+    /// The weights, if any.
     pub(crate) fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// How many matches there are (`n`).
+    /// Number of matches, `n`.
     #[expect(clippy::len_without_is_empty, reason = "there are always at least three")]
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// The least-squares transform of some of the matches, given by their indices; `None` when they do not fix it: fewer than
-    /// three, or all on a line.
+    /// The least-squares transform of some of the matches, given by their indices; `None` when these are fewer than three or on one
+    /// line.
     ///
     /// # Panics
     /// When an index is not below [`len`](Self::len).
@@ -134,27 +137,27 @@ impl Correspondences {
         }
     }
 
-    /// The matches in their own units.
+    /// The matches in normalised coordinates.
     pub(crate) fn points(&self) -> &Soa {
         &self.points
     }
 
-    /// A length in target units, in our own.
+    /// Converts a length from target units to normalised ones.
     pub(crate) fn target_length_inward(&self, length: Positive) -> f64 {
         length.get() / self.target.unit
     }
 
-    /// A length in our own units, in target units.
+    /// Converts a length from normalised units to target units.
     pub(crate) fn target_length_outward(&self, length: f64) -> f64 {
         length * self.target.unit
     }
 
-    /// How far rounding of the caller's target coordinates may have moved a point, in our own units.
+    /// Rounding error of the caller's target coordinates, in normalised units.
     pub(crate) fn target_rounding(&self) -> f64 {
         self.target.rounding
     }
 
-    /// A known scale in our own units; `None` when the scale is unknown or a range.
+    /// A known scale in normalised units; `None` when the scale is unknown or a range.
     fn known_scale_inward(&self, scale: Scale) -> Option<f64> {
         match scale {
             Scale::Known(s) => Some(self.scale_inward(s)),
@@ -162,12 +165,12 @@ impl Correspondences {
         }
     }
 
-    /// A scale in the caller's units, in our own.
+    /// Converts a scale to normalised units.
     pub(crate) fn scale_inward(&self, scale: Positive) -> f64 {
         scale.get() * (self.source.unit / self.target.unit)
     }
 
-    /// The other way round: `s' = s·u_a/u_b` and `t' = (t + s·R·c_a − c_b)/u_b`.
+    /// Converts a transform to normalised units: `s' = s·u_a/u_b` and `t' = (t + s·R·c_a − c_b)/u_b`.
     pub(crate) fn inward(&self, model: &Similarity) -> Similarity {
         let moved_center = rotate(&model.rotation(), self.source.center);
         let translation = std::array::from_fn(|axis| {
@@ -181,8 +184,8 @@ impl Correspondences {
         )
     }
 
-    /// A transform between our own units, in the caller's: with `a = c_a + u_a·a'` and `b = c_b + u_b·b'`,
-    /// `s = s'·u_b/u_a` and `t = c_b + u_b·t' − s·R·c_a`.
+    /// Converts a transform from normalised units: with `a = c_a + u_a·a'` and `b = c_b + u_b·b'`, `s = s'·u_b/u_a` and
+    /// `t = c_b + u_b·t' − s·R·c_a`.
     pub(crate) fn outward(&self, model: &Similarity) -> Similarity {
         let scale = model.scale() * (self.target.unit / self.source.unit);
         let rotation = model.rotation();
@@ -215,24 +218,26 @@ impl Normalized<'_> {
     }
 }
 
-/// Where our own coordinates of one side have their origin, and their unit.
+/// Origin and unit of the normalised coordinates of one side.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     center: [f64; 3],
     unit: f64,
-    /// How far rounding of the caller's coordinates may have moved a point of the bulk, in our units.
+    /// Rounding error of the caller's coordinates in the bulk, in normalised units.
     rounding: f64,
 }
 
-/// Coordinates reach at most this far. What is farther off than that, in units of the bulk, is put here: products of four
-/// such numbers are finite, and as a match it is wrong in either place.
+/// Largest normalised coordinate; those beyond are clamped to it. Products of four such numbers are finite, and a match that far off is
+/// wrong in either place.
 const FARTHEST: f64 = 1.6e60; // about 2²⁰⁰
-/// Of more points than this, a random sample says where the bulk is.
+/// Largest number of points used to find the bulk. More are sampled at random.
 const SAMPLE: usize = 1 << 16;
 
 impl Frame {
-    /// Centre: the lower median on each axis. Unit: the extent of the points, or four times that of the nearer half of them when
-    /// some are much farther away. Both are independent of the order of the points to the bit, up to `SAMPLE` points.
+    /// The frame of a set of points, and their normalised coordinates.
+    ///
+    /// The centre is the lower median on each axis. The unit is the extent of the points, or four times that of the nearer half when some
+    /// are much farther away. Up to `SAMPLE` points, both are independent of the order of the points to the bit.
     fn of(points: &[[f64; 3]], side: Side) -> Result<(Self, [Vec<f64>; 3]), Error> {
         if let Some(index) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
             return Err(Error::NotFinite { side, index });
@@ -253,12 +258,12 @@ impl Frame {
         if reach == 0.0 {
             return Err(Error::AllEqual { side });
         }
-        // Copies of the centre do not say how large the rest is.
+        // Points at the centre say nothing about the size of the rest.
         let bulk = lower_median(sample.iter().map(distance).filter(|&d| d > 0.0));
         let unit = power_of_two_at_least(bulk.map_or(reach, |bulk| reach.min(4.0 * bulk)));
         let offset = center.iter().fold(0.0, |m: f64, x| m.max(x.abs())) / unit;
         let frame = Self { center, unit, rounding: 4.0 * f64::EPSILON * (offset + 1.0) };
-        // Divided first: a difference of the largest numbers would overflow.
+        // Divided first, since a difference of the largest numbers would overflow.
         let coordinate = |x: f64, center: f64| (x / unit - center / unit).clamp(-FARTHEST, FARTHEST);
         let inward = |axis: usize| points.iter().map(|p| coordinate(p[axis], center[axis])).collect();
         let columns: [Vec<f64>; 3] = std::array::from_fn(inward);
@@ -269,7 +274,7 @@ impl Frame {
         Ok((frame, columns))
     }
 
-    /// That `s` and `t` between the two frames, and what is computed on the way to them, are finite and not zero.
+    /// Checks that scale and translation between the two frames, and all intermediate results, neither overflow nor underflow.
     fn check_room(source: &Self, target: &Self) -> Result<(), Error> {
         let size = |frame: &Self| frame.center.iter().fold(frame.unit, |m, x| m.max(x.abs()));
         let ratio = target.unit / source.unit;
@@ -279,7 +284,7 @@ impl Frame {
     }
 }
 
-/// The lower of the two middle numbers; `None` when there are none.
+/// The lower median; `None` without numbers.
 fn lower_median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     let mut numbers: Vec<f64> = numbers.collect();
     let middle = numbers.len().checked_sub(1)? / 2;
@@ -290,12 +295,12 @@ fn lower_median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
 fn power_of_two_at_least(x: f64) -> f64 {
     let exponent_bits = 0x7FF0_0000_0000_0000;
     let below = f64::from_bits(x.max(f64::MIN_POSITIVE).to_bits() & exponent_bits);
-    // Twice the largest power of two would be infinite; then coordinates reach up to 2 instead of 1, which does no harm.
+    // Twice the largest power of two would be infinite. Coordinates then reach up to 2 instead of 1, which does no harm.
     if below < x && below < f64::MAX / 2.0 { below * 2.0 } else { below }
 }
 
-/// Whether every point is so near one line, that through two points far from each other, that rounding of the caller's
-/// coordinates may have moved it off. `offset` is how far their origin is from ours.
+/// Whether all points lie on the line through two distant ones, up to rounding of the caller's coordinates. `offset` is the distance of
+/// the caller's origin from the centre.
 fn are_collinear(columns: &[Vec<f64>; 3], offset: f64) -> bool {
     let point = |i: usize| columns.each_ref().map(|column| column[i]);
     let all = || (0..columns[0].len()).map(point);
@@ -317,7 +322,7 @@ fn are_collinear(columns: &[Vec<f64>; 3], offset: f64) -> bool {
     all().all(|p| {
         let from_near = minus(p, near);
         let off = cross(along, from_near);
-        // Where the line passes is known as well as its two points are, the far one in proportion.
+        // The line is as uncertain as its two points, the far one in proportion.
         let share = (dot(from_near, from_near).sqrt() / length).min(1.0);
         let tolerance = rounding(p) + rounding(near) + share * rounding(far);
         dot(off, off).sqrt() <= tolerance * length
@@ -348,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_found_whatever_its_offset_and_unit() {
+    fn a_line_is_found_at_any_offset_and_unit() {
         for (offset, unit) in [(0.0, 1.0), (1e7, 1.0), (-3e7, 1e-3), (0.0, 1e-6), (1e6, 1e6), (0.0, 1e-260)] {
             let line: Vec<[f64; 3]> =
                 (0..20).map(|i| [1.0, 2.0, -0.5].map(|d| offset + unit * d * f64::from(i))).collect();
@@ -362,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_units_are_taken_in() {
+    fn extreme_units_are_normalised() {
         for unit in [1e-300, 1e-200, 1.0, 1e200, 1e279] {
             let scaled = TRIANGLE.map(|p| p.map(|x| x * unit * 0.8));
             let pairs = Correspondences::new(&scaled, &scaled).unwrap();
@@ -371,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Review defect 8: the scale came out infinite, or zero.
+    /// Regression: the scale was infinite or zero.
     #[test]
     fn units_without_a_scale_between_them_are_refused() {
         let times = |unit: f64| TRIANGLE.map(|p| p.map(|x| x * unit));
@@ -387,9 +392,9 @@ mod tests {
         }
     }
 
-    /// Review defect 1: one stray took all the digits.
+    /// Regression: one point far off rounded all others away.
     #[test]
-    fn a_stray_neither_makes_a_line_nor_takes_the_digits() {
+    fn a_point_far_off_costs_no_precision() {
         let mut random = Random::new(5);
         let cube: Vec<[f64; 3]> = (0..100).map(|_| std::array::from_fn(|_| random.uniform())).collect();
         let whole = Correspondences::new(&cube, &cube).unwrap();
@@ -404,7 +409,7 @@ mod tests {
             let strayed_target = Correspondences::new(&cube, &strayed).unwrap();
             assert!(strayed_target.target_rounding() <= 2.0 * whole.target_rounding(), "{far}");
         }
-        // More than half the points in one place: the rest decides on the unit.
+        // More than half the points are at one place, so the rest determines the unit.
         let mut heaped = cube.clone();
         heaped[..60].fill([0.5; 3]);
         heaped[60] = [1e38; 3];
@@ -412,7 +417,7 @@ mod tests {
         assert!(pairs.source.unit <= 4.0, "{}", pairs.source.unit);
     }
 
-    /// The order of the points is not seen in a single bit.
+    /// The order of the points does not change a single bit.
     #[test]
     fn the_frame_does_not_depend_on_the_order() {
         let mut random = Random::new(6);
@@ -423,7 +428,7 @@ mod tests {
         assert_eq!((one.center, one.unit), (other.center, other.unit));
     }
 
-    /// A cloud too large to sort is sampled; the frame is that of the bulk all the same.
+    /// A cloud above the sample size still has the frame of its bulk.
     #[test]
     fn large_clouds_are_sampled() {
         let mut random = Random::new(7);
@@ -435,13 +440,13 @@ mod tests {
     }
 
     #[test]
-    fn a_model_comes_back_in_the_callers_units() {
+    fn a_transform_is_returned_in_the_callers_units() {
         let turn = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
         let truth = Similarity::new(3.0, turn, [100.0, -7.0, 0.25]).expect("a similarity");
         let source = [[10.0, 20.0, 30.0], [12.0, 20.0, 30.0], [10.0, 25.0, 31.0]];
         let target = source.map(|p| truth.apply(p));
         let pairs = Correspondences::new(&source, &target).unwrap();
-        // The same motion between our own coordinates: no centre, units divided out.
+        // The same motion between normalised coordinates.
         let scale = 3.0 * pairs.source.unit / pairs.target.unit;
         let moved = truth.apply(pairs.source.center);
         let shift = std::array::from_fn(|axis| (moved[axis] - pairs.target.center[axis]) / pairs.target.unit);

@@ -1,13 +1,13 @@
-//! What can be wrong with the input, in words that name the place and the remedy.
+//! Errors for invalid input. Each message names the place and the remedy.
 
 use std::fmt;
 
-/// Which of the two point sets an error speaks of.
+/// One of the two point sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The points `a` that are moved.
+    /// The source points `a`, which are moved.
     Source,
-    /// The points `b` they are moved to.
+    /// The target points `b`, to which they are moved.
     Target,
 }
 
@@ -20,150 +20,152 @@ impl fmt::Display for Side {
     }
 }
 
-/// Bad input. Too few inliers is not among these: that is an outcome, see [`Registration`](crate::Registration).
+/// Invalid input. Too few inliers are not an error but a result: see [`Registration`](crate::Registration).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A parameter that must be finite and positive was not.
+    /// A parameter is not finite and positive.
     #[error("`{name}` must be finite and positive, got {value}")]
     NotPositive {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
     },
-    /// A parameter was outside its range.
+    /// A parameter is outside its range.
     #[error("`{name}` must be between {low} and {high}, got {value}")]
     OutOfRange {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
-        /// The least that is accepted.
+        /// The smallest accepted value.
         low: f64,
-        /// The most that is accepted.
+        /// The largest accepted value.
         high: f64,
     },
-    /// A range whose ends are in the wrong order.
+    /// The ends of a range are in the wrong order.
     #[error("the scale range {low}..{high} is empty: the first number must be the smaller one")]
     EmptyRange {
         /// The first number.
         low: f64,
-        /// The second.
+        /// The second number.
         high: f64,
     },
-    /// The published method has no notion of a bounded scale.
+    /// The published method does not take a range of scales.
     #[error("the paper's method takes a known or an unknown scale, not a range: use the default method")]
     ScaleRangeWithPaper,
-    /// There is not one weight for each match, or one of them is not finite.
+    /// A weight is missing or not finite.
     #[error(
         "weight {index} (counted from 0) is missing or not finite: give one finite number for each of the {matches} matches"
     )]
     BadWeight {
-        /// Which weight, from 0.
+        /// Index of the weight, counted from 0.
         index: usize,
-        /// How many matches there are.
+        /// Number of matches.
         matches: usize,
     },
-    /// A number that must be at least one was zero.
+    /// A parameter that must be at least 1 is zero.
     #[error("`{name}` must be at least 1")]
     Zero {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
     },
-    /// A word that is not one of those that documents use.
+    /// A word is not one of those used in documents.
     #[error("`{word}` is not a known {kind}")]
     UnknownWord {
-        /// What the word should name.
+        /// What the word should name, for instance `status`.
         kind: &'static str,
         /// The word.
         word: String,
     },
-    /// The two sides of the matches differ in number.
+    /// Source and target differ in their number of points.
     #[error(
         "{source_points} source points but {target_points} target points: row i of one must match row i of the other"
     )]
     UnequalLengths {
-        /// How many source points.
+        /// Number of source points.
         source_points: usize,
-        /// How many target points.
+        /// Number of target points.
         target_points: usize,
     },
-    /// Three matches are the least that fix a similarity.
+    /// There are fewer than three matches, which do not determine a similarity.
     #[error("{found} matches: at least 3 are needed")]
     TooFewMatches {
-        /// How many there are.
+        /// Number of matches.
         found: usize,
     },
     /// A coordinate is NaN or infinite.
     #[error("match {index} (counted from 0) has a {side} coordinate that is not finite: remove it")]
     NotFinite {
-        /// Which side.
+        /// The side.
         side: Side,
-        /// Which match, from 0.
+        /// Index of the match, counted from 0.
         index: usize,
     },
     /// All points of one side coincide.
-    #[error("all {side} points are equal: nothing fixes a rotation; check that the right columns were read")]
+    #[error(
+        "all {side} points are equal, so the rotation is undetermined; check that the right columns were read"
+    )]
     AllEqual {
-        /// Which side.
+        /// The side.
         side: Side,
     },
-    /// All points of one side lie on a line.
+    /// All points of one side are collinear.
     #[error(
-        "all {side} points lie on one line: the rotation about it cannot be found; add matches off the line"
+        "all {side} points lie on one line, so the rotation about it is undetermined; add matches off the line"
     )]
     Collinear {
-        /// Which side.
+        /// The side.
         side: Side,
     },
-    /// The coordinates are so large, or the two sides so different in size, that no number holds the transform.
+    /// The coordinates are so large, or the two sides differ so much in size, that the transform overflows.
     #[error(
         "source coordinates of about {source_size:.0e} and target coordinates of about {target_size:.0e}: \
-         no number holds the transform between them; use other units"
+         the transform between them overflows; use other units"
     )]
     ExtremeUnits {
-        /// About how large the source coordinates are.
+        /// Approximate size of the source coordinates.
         source_size: f64,
-        /// About how large the target coordinates are.
+        /// Approximate size of the target coordinates.
         target_size: f64,
     },
-    /// A pair of indices points outside a cloud.
+    /// An index lies outside its cloud.
     #[error(
         "index pair {row} (counted from 0) names {side} point {index}, but there are only {points}: indices count from 0"
     )]
     IndexOutOfRange {
-        /// Which pair of indices, from 0.
+        /// Index of the pair of indices, counted from 0.
         row: usize,
-        /// Which side.
+        /// The side.
         side: Side,
         /// The index given.
         index: usize,
-        /// How many points the cloud has.
+        /// Number of points of the cloud.
         points: usize,
     },
-    /// The method would need more memory than it may use.
+    /// The method needs more memory than its budget.
     #[error(
         "{matches} matches need {needed_mib} MiB with this method, more than the budget of {budget_mib} MiB: \
-         raise the memory budget or thin the matches"
+         raise the memory budget or use fewer matches"
     )]
     TooMuchMemory {
-        /// How many matches.
+        /// Number of matches.
         matches: usize,
-        /// What they would need.
+        /// The memory they need.
         needed_mib: u64,
-        /// What is allowed.
+        /// The budget.
         budget_mib: u64,
     },
-    /// The memory is within the budget, but the system does not give it.
+    /// The system cannot allocate the memory, although it is within the budget.
     #[error(
-        "the system does not give the {needed_mib} MiB that {matches} matches need with this method: \
-         thin the matches, or use random sampling"
+        "the system cannot allocate the {needed_mib} MiB that {matches} matches need with this method: \
+         use fewer matches, or random sampling"
     )]
     OutOfMemory {
-        /// How many matches.
+        /// Number of matches.
         matches: usize,
-        /// What they would need.
+        /// The memory they need.
         needed_mib: u64,
     },
 }

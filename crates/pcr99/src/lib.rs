@@ -1,11 +1,14 @@
 //! Registration of two 3-D point sets from matches of which up to 99 % are wrong, with known or unknown scale.
 //!
-//! Given matches `a_i ↔ b_i`, find the similarity of Eq. (1), `b = s·R·a + t`, that most of the *right* matches follow:
+//! Given matches `a_i ↔ b_i`, the crate estimates the similarity `b = s·R·a + t` (Eq. 1) that the *right* matches follow, and says how far the
+//! evidence confirms it.
+//!
+//! # A first registration
 //!
 //! ```
 //! use pcr99::{Correspondences, Params, Scale};
 //!
-//! // Two thirds of these matches are wrong; the rest follow b = 2a + (0, 0, 5).
+//! // Row i of `source` matches row i of `target`. Two thirds of these matches are wrong; the rest follow b = 2a + (0, 0, 5).
 //! let source: Vec<[f64; 3]> = (0..60).map(|i| { let x = f64::from(i); [x, x * x % 61.0, x * x * x % 61.0] }).collect();
 //! let target: Vec<[f64; 3]> = (0..60)
 //!     .map(|i| if i % 3 == 0 { source[i] } else { source[(i * 31 + 7) % 60] })
@@ -13,32 +16,60 @@
 //!     .collect();
 //!
 //! let pairs = Correspondences::new(&source, &target)?;
-//! let registration = pcr99::solve(&pairs, Scale::Unknown, &Params::new())?;
-//! assert!(registration.is_registered());
-//! let target_from_source = registration.target_from_source.expect("registered");
+//! let found = pcr99::solve(&pairs, Scale::Unknown, &Params::new())?;
+//! assert!(found.is_registered());
+//! let target_from_source = found.target_from_source.expect("registered");
 //! assert!((target_from_source.scale() - 2.0).abs() < 1e-9);
 //! # Ok::<(), pcr99::Error>(())
 //! ```
 //!
-//! # The way through
+//! # Reading the result
 //!
-//! | step | where |
+//! A [`Registration`] always holds the best transform found and a [`Status`]. Only [`Status::Registered`] should be used without a further
+//! check. Otherwise [`Registration::doubt`] says why, as a code for programs and a sentence for people:
+//!
+//! ```
+//! use pcr99::{Correspondences, Params, Scale, Status};
+//!
+//! // Any three matches fit some transform, so three matches confirm nothing.
+//! let triangle = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
+//! let pairs = Correspondences::new(&triangle, &triangle)?;
+//! let found = pcr99::solve(&pairs, Scale::one(), &Params::new().with_threshold(0.1)?)?;
+//! assert_eq!(found.status, Status::NotReliable);
+//! assert_eq!(found.doubt.expect("not registered").code(), "chance");
+//! assert!(found.reason().starts_with("3 of 3 matches agree, but as many are expected to agree by chance"));
+//! # Ok::<(), pcr99::Error>(())
+//! ```
+//!
+//! [`Evidence`] holds the numbers behind the status, [`Registration::candidates`] the other transforms that matches support, and
+//! [`Registration::rival`] the one that contradicts the answer, if any.
+//!
+//! # Where to find what
+//!
+//! | step | item |
 //! |---|---|
-//! | two point lists → checked, centred matches | [`Correspondences`] |
+//! | two lists of points → checked, centred matches | [`Correspondences`] |
 //! | what is known of the scale | [`Scale`] |
-//! | the default method: search pairs, judge by evidence | [`solve`], [`Solver`], [`Params`] |
+//! | the default method | [`solve`], [`Solver`], [`Params`] |
 //! | the published method, PCR-99 (Lee, Civera, Vandewalle), stage by stage | [`paper`] |
-//! | a transform from elsewhere → the same verdict | [`assess`] |
-//! | what comes back: transform, inliers, evidence, status, counters, seconds | [`Registration`] |
-//! | ending a search early | [`stop`] |
+//! | a transform from elsewhere, judged by the same evidence | [`assess`] |
+//! | the result: status, transform, inliers, evidence, candidates, rival, counters, seconds | [`Registration`] |
+//! | a time limit or an interruption | [`stop`] |
 //!
-//! # Promises
+//! # Guarantees
 //!
-//! * Same input, same bits, on any x86-64 CPU and any number of threads. Nothing depends on fused multiply-add or on the C library's mathematics.
-//! * Units do not matter: coordinates are centred and scaled by a power of two first.
-//! * No NaN and no identity stands for failure: bad input is an [`Error`], too few inliers an outcome with the best found.
+//! * **Reproducible.** The same input gives the same bits on any x86-64 CPU and any number of threads. Nothing depends on fused
+//!   multiply-add or on the mathematics of the C library.
+//! * **Free of units.** Coordinates are centred and scaled by a power of two first, so large offsets and extreme units cost no precision.
+//! * **No silent failure.** Invalid input is an [`Error`]. A search without a result returns [`Status::NoSolution`], never NaN or the
+//!   identity.
+//!
+//! # Not guaranteed
+//!
+//! * A registered answer can be wrong: the evidence bounds chance, not systematic errors. Where a scene repeats itself, wrong matches agree
+//!   for a reason; [`Doubt::FewPlaces`] and [`Doubt::Ambiguous`] catch most of these cases.
+//! * The modules marked as hidden may change at any time.
 
-/// The stages one by one, for benchmarks only.
 #[doc(hidden)]
 pub mod bench;
 
@@ -52,7 +83,6 @@ mod error;
 
 mod evidence;
 
-/// The published method.
 pub mod paper;
 
 mod params;
@@ -61,7 +91,6 @@ mod registration;
 
 mod search;
 
-/// Ending a search early.
 pub mod stop;
 
 pub use assess::assess;
@@ -74,7 +103,22 @@ pub use pcr99_base::{Similarity, SimilarityError, clock::Seconds, random};
 pub use registration::{Candidate, Counters, Registration, Rival, Status, StopReason};
 pub use search::{Params, Solver, solve};
 
-/// The example of the README, kept true.
+/// Compiles and runs the examples of the README of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Compiles the example of the README of the repository.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-struct Readme;
+struct RepositoryReadme;
+
+/// Results and solvers can be sent to and shared between threads.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Correspondences>();
+    is_send_and_sync::<Registration>();
+    is_send_and_sync::<Solver>();
+    is_send_and_sync::<paper::Solver>();
+    is_send_and_sync::<Error>();
+};

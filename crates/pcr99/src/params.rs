@@ -1,16 +1,16 @@
-//! Parameters that are checked when they are made and cannot be wrong afterwards.
+//! Parameters that are checked when they are made and cannot be invalid afterwards.
 
 use crate::Error;
 
-/// A finite number above zero. Holding one is the proof that it was checked.
+/// A finite number above zero, checked when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Positive(f64);
 
 impl Positive {
-    /// 1.
+    /// The number 1.
     pub const ONE: Self = Self(1.0);
 
-    /// Checks `value`; `name` is what the error calls it.
+    /// Checks `value`. Errors call it `name`.
     ///
     /// # Errors
     /// [`Error::NotPositive`] when `value` is zero, negative, infinite or NaN.
@@ -32,12 +32,12 @@ impl Positive {
         }
     }
 
-    /// The number.
+    /// The value.
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// For our own literals; called in a `const` block, it is checked when compiled.
+    /// A literal, checked at compile time when called in a `const` block.
     pub(crate) const fn literal(value: f64) -> Self {
         assert!(value > 0.0 && value < f64::INFINITY);
         Self(value)
@@ -53,11 +53,11 @@ impl Positive {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
-    /// Estimate `s` with `R` and `t` (Sec. V).
+    /// The scale is estimated together with `R` and `t` (Sec. V).
     Unknown,
-    /// `s` is given (Sec. VI).
+    /// The scale is given (Sec. VI).
     Known(Positive),
-    /// Estimate `s`, which is known to be between these; for the default method only.
+    /// The scale is estimated within these bounds; for the default method only.
     Between(Positive, Positive),
 }
 
@@ -73,13 +73,13 @@ impl Scale {
     /// A scale that is known to be between `low` and `high`.
     ///
     /// # Errors
-    /// Unless both are finite and above zero, and `low` below `high`.
+    /// [`Error::NotPositive`] unless both are finite and above zero, [`Error::EmptyRange`] unless `low` is below `high`.
     pub fn between(low: f64, high: f64) -> Result<Self, Error> {
         let bounds = (Positive::new("least scale", low)?, Positive::new("greatest scale", high)?);
         if low < high { Ok(Self::Between(bounds.0, bounds.1)) } else { Err(Error::EmptyRange { low, high }) }
     }
 
-    /// The scale is one: a rigid motion.
+    /// The scale 1 of a rigid motion.
     pub const fn one() -> Self {
         Self::Known(const { Positive::literal(1.0) })
     }

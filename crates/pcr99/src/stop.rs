@@ -1,28 +1,31 @@
-//! How a caller ends a search early. The library keeps no clock policy of its own (method decision 13):
-//! it asks the caller now and then, and returns the best found so far when told to stop.
+//! Ending a search early.
+//!
+//! The library has no time limit of its own (decision 13). It calls a [`StopCheck`] at short intervals and returns the best result so far
+//! when that says so.
 
 use std::time::Duration;
 
 use pcr99_base::clock::Moment;
 
-/// Why the caller wants the search to end.
+/// Why the caller ends a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopRequest {
-    /// Its time is up.
+    /// A time limit has been reached.
     TimeLimit,
-    /// Somebody asked for it to stop.
+    /// The user, or another part of the program, asked for it.
     Interrupted,
 }
 
-/// Asked every few microseconds to milliseconds during a search; `Some` ends it.
+/// A function that a search calls every few microseconds to milliseconds; `Some` ends the search.
 pub type StopCheck<'a> = &'a dyn Fn() -> Option<StopRequest>;
 
-/// Never stops: the search runs to its own end.
+/// A stop check that never stops, so that the search runs to its own end.
 pub fn never() -> Option<StopRequest> {
     None
 }
 
-/// Stops once `limit` has passed from now. On targets without a clock (`wasm32-unknown-unknown`) no time passes, so that only a limit of zero stops.
+/// A stop check that stops once `limit` has passed from now. On targets without a clock (`wasm32-unknown-unknown`) no time passes, so only
+/// a limit of zero stops.
 ///
 /// ```
 /// use std::time::Duration;

@@ -232,7 +232,7 @@ fn memory_past_the_budget_is_refused() {
     assert_eq!(
         refused.to_string(),
         "600 matches need 3 MiB with this method, more than the budget of 1 MiB: \
-         raise the memory budget or thin the matches"
+         raise the memory budget or use fewer matches"
     );
     assert!(paper::solve(&pairs(&p), Scale::one(), &tight).is_ok(), "bits need less");
     assert!(
