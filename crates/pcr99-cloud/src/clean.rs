@@ -1,24 +1,24 @@
-//! Raw points → points that can be worked with: finite, each place once.
+//! Cleaning: non-finite and duplicate points are removed.
 
 use crate::grid::hash_of;
 
-/// The points that can be worked with, in their order in the file.
+/// The points that remain, in their original order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleaned {
     /// Finite points, no two equal.
     pub points: Vec<[f64; 3]>,
-    /// For each of them its index in the cloud as given.
+    /// Index of each of them in the cloud as given.
     pub indices: Vec<u32>,
-    /// How many points were left out because a coordinate is NaN or infinite.
+    /// Number of removed points with a NaN or infinite coordinate.
     pub not_finite: usize,
-    /// How many were left out because an earlier one has the same coordinates.
+    /// Number of removed points with the coordinates of an earlier point.
     pub duplicates: usize,
 }
 
 impl Cleaned {
-    /// Leaves out of `points` what is not finite or was there before.
+    /// Removes non-finite and duplicate points.
     ///
-    /// At most 2³² − 2 points are taken.
+    /// Points after the first 2³² − 2 are ignored.
     pub fn of(points: &[[f64; 3]]) -> Self {
         let points = &points[..points.len().min(u32::MAX as usize - 1)];
         let mut cleaned = Self {
@@ -35,7 +35,7 @@ impl Cleaned {
                 cleaned.not_finite += 1;
                 continue;
             }
-            // −0 and 0 are the same place.
+            // −0 equals 0.
             let point = point.map(|x| x + 0.0);
             let mut slot = hash_of(point.map(f64::to_bits)) as usize & (slots - 1);
             loop {

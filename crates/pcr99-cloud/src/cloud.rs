@@ -1,31 +1,29 @@
-//! A cloud: points, and what is known of each of them.
+//! Clouds: points and their attributes.
 
 use std::fmt;
 
 use pcr99::Similarity;
 
-/// Points of a scan or a model, with what the file knew of each.
+/// Points of a scan or a model, with their attributes.
 ///
-/// All lists that are there have as many entries as there are points, in the same order; readers of this crate
-/// return nothing else, and [`validate`](Self::validate) tells whether a cloud put together by hand holds it.
-/// Points may be missing: NaN or infinite coordinates, as organised scans have them where they saw nothing;
-/// [`without_missing`](Self::without_missing) drops those.
+/// All lists that are present have one entry for each point, in the same order. The readers of this crate guarantee it;
+/// [`validate`](Self::validate) checks it for a cloud made by hand. Points may be missing, with NaN or infinite coordinates, as in
+/// organised scans where the sensor saw nothing. [`without_missing`](Self::without_missing) removes them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cloud {
     /// Positions, in the unit of the file.
     pub points: Vec<[f64; 3]>,
-    /// Normals of the surface, of unit length where they are known; zero or NaN where they are not.
+    /// Normals of unit length; zero or NaN where unknown.
     pub normals: Option<Vec<[f64; 3]>>,
-    /// Red, green and blue. Eight bits each: so have all formats that are written; what has sixteen (LAS) is
-    /// rounded down.
+    /// Red, green and blue, eight bits each. All formats that are written have eight; sixteen (LAS) are rounded down.
     pub colors: Option<Vec<[u8; 3]>>,
     /// Strength of the return, in the unit of the sensor.
     pub intensities: Option<Vec<f64>>,
-    /// Where the sensor stood, in the coordinates of the points, if there was one and it is known.
+    /// Position of the sensor, in the coordinates of the points, where it is known.
     pub viewpoint: Option<[f64; 3]>,
 }
 
-/// What a cloud may have beside its points.
+/// An attribute of a cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Attribute {
@@ -54,21 +52,21 @@ impl fmt::Display for Attribute {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{found} {attribute} for {points} points: give one for each point, or none")]
 pub struct UnequalLengths {
-    /// The list.
+    /// The attribute.
     pub attribute: Attribute,
-    /// Its length.
+    /// Length of its list.
     pub found: usize,
-    /// How many points there are.
+    /// Number of points.
     pub points: usize,
 }
 
 impl Cloud {
-    /// A cloud of which only the points are known.
+    /// A cloud of points without attributes.
     pub fn new(points: Vec<[f64; 3]>) -> Self {
         Self { points, ..Self::default() }
     }
 
-    /// The cloud moved by a transform, with its normals and its viewpoint; missing points stay missing.
+    /// Applies a transform to points, normals and viewpoint. Missing points stay missing.
     pub fn moved(mut self, transform: &Similarity) -> Self {
         let turn = transform.rotation();
         let turned = |n: [f64; 3]| turn.map(|row| row[0] * n[0] + row[1] * n[1] + row[2] * n[2]);
@@ -78,12 +76,12 @@ impl Cloud {
         self
     }
 
-    /// How many points there are, missing ones included.
+    /// Number of points, missing ones included.
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// Whether there is no point.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
@@ -91,7 +89,7 @@ impl Cloud {
     /// Checks that all lists have the same length.
     ///
     /// # Errors
-    /// When one has not: the first, in the order of the fields.
+    /// Names the first list, in the order of the fields, whose length differs.
     pub fn validate(&self) -> Result<(), UnequalLengths> {
         let lengths = [
             (Attribute::Normals, self.normals.as_ref().map(Vec::len)),
@@ -107,7 +105,7 @@ impl Cloud {
         Ok(())
     }
 
-    /// What is known beside the points, in the order of the fields.
+    /// The attributes that are present, in the order of the fields.
     pub fn attributes(&self) -> Vec<Attribute> {
         let known = [
             (Attribute::Normals, self.normals.is_some()),
@@ -118,13 +116,12 @@ impl Cloud {
         known.into_iter().filter(|(_, known)| *known).map(|(attribute, _)| attribute).collect()
     }
 
-    /// How many points have a NaN or infinite coordinate.
+    /// Number of points with a NaN or infinite coordinate.
     pub fn count_missing(&self) -> usize {
         self.points.iter().filter(|point| is_missing(point)).count()
     }
 
-    /// The cloud without the points that have a NaN or infinite coordinate, and how many those were. The others keep
-    /// their order. Attributes are not looked at.
+    /// Removes points with a NaN or infinite coordinate and returns their number. The others keep their order. Attributes are not checked.
     pub fn without_missing(mut self) -> (Self, usize) {
         let missing = self.count_missing();
         if missing > 0 {

@@ -1,17 +1,17 @@
-//! Cubic cells: their keys, and a table from key to cell.
+//! Cubic cells: their keys, and a table from key to cell number.
 
 /// Bits of a key for each axis.
 const BITS: u32 = 21;
-/// The number of the cell at the origin. Cells farther from it than this are not counted: what lies there is a stray.
+/// Index of the cell at the origin on each axis. Points more than this many cells away are strays.
 const MIDDLE: f64 = (1 << (BITS - 1)) as f64;
 
-/// The key of the cell of `point`, which is relative to the middle of its cloud; `None` for a stray a million cells away.
+/// Key of the cell of `point`, which is relative to the centre of its cloud; `None` for a stray a million cells away.
 #[inline]
 pub(crate) fn key_of(point: [f64; 3], inverse_cell: f64) -> Option<u64> {
     let mut key = 0;
     for x in point {
         let place = x * inverse_cell + MIDDLE;
-        // What is not a number is not inside either. Without a sign, the whole part is the cell.
+        // NaN is not inside either. The coordinate is positive here, so truncation gives the cell.
         if !(1.0..2.0 * MIDDLE).contains(&place) {
             return None;
         }
@@ -20,7 +20,7 @@ pub(crate) fn key_of(point: [f64; 3], inverse_cell: f64) -> Option<u64> {
     Some(key)
 }
 
-/// Mixes words to one in which every bit depends on every bit of them.
+/// Hash of some words: every bit depends on every bit of them.
 #[inline]
 pub(crate) fn hash_of<const N: usize>(words: [u64; N]) -> u64 {
     let mixed = words.into_iter().fold(0x243F_6A88_85A3_08D3, |state: u64, word| {
@@ -30,7 +30,7 @@ pub(crate) fn hash_of<const N: usize>(words: [u64; N]) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// Numbers the keys that it is shown, in the order in which they first come.
+/// Numbers keys in the order of their first appearance.
 #[derive(Debug)]
 pub(crate) struct KeyTable {
     slots: Vec<u32>,
@@ -44,12 +44,12 @@ impl KeyTable {
         Self { slots: vec![FREE; 1024], keys: Vec::new() }
     }
 
-    /// The keys, in the order of their numbers.
+    /// Keys in the order of their numbers.
     pub(crate) fn keys(&self) -> &[u64] {
         &self.keys
     }
 
-    /// The number of `key`: a new one when it was not seen before.
+    /// Number of `key`: a new one when the key was not seen before.
     #[inline]
     pub(crate) fn number(&mut self, key: u64) -> usize {
         let mask = self.slots.len() - 1;

@@ -1,4 +1,4 @@
-//! Matching: for each descriptor of one cloud the nearest of the other, exactly, both ways.
+//! Matching: exact nearest neighbours between the descriptors of two clouds, both ways.
 
 use rayon::prelude::*;
 
@@ -6,21 +6,22 @@ use pcr99_base::kernel::nearest::{Block, Columns, FAR, LANES, Query, blocks, nea
 
 use crate::fpfh::Descriptor;
 
-/// Tasks that the queries are dealt to. More than there are cores mostly, few enough that what each keeps for all targets stays small.
+/// Number of tasks that share the queries: mostly more than there are cores, and few enough that the table of each, with all targets, stays
+/// small.
 const TASKS: usize = 16;
 
-/// The nearest descriptors, both ways.
+/// Nearest descriptors, both ways.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearestBothWays {
-    /// For each source descriptor the nearest target descriptor.
+    /// For each source descriptor, the index of the nearest target descriptor.
     pub to_target: Vec<u32>,
-    /// For each target descriptor the nearest source descriptor.
+    /// For each target descriptor, the index of the nearest source descriptor.
     pub to_source: Vec<u32>,
 }
 
 impl NearestBothWays {
-    /// Between all of `source` and all of `target`; of equals the first. Both are empty when one is. Descriptors are compared in units
-    /// of 1/64.
+    /// Compares all of `source` with all of `target`, in units of 1/64; the lowest index of equally near ones. Both lists are empty when
+    /// either side is.
     pub fn between(source: &[Descriptor], target: &[Descriptor]) -> Self {
         if source.is_empty() || target.is_empty() {
             return Self { to_target: Vec::new(), to_source: Vec::new() };
@@ -40,7 +41,7 @@ impl NearestBothWays {
             let (block, lane) = (k / LANES, k % LANES);
             let (mut distance, mut index) = (FAR, -1);
             for (_, columns) in &parts {
-                // Earlier tasks have the lower indices: of equals the first stays.
+                // Earlier tasks have lower indices, so the first of equals stays.
                 if columns.distances[block][lane] < distance {
                     (distance, index) = (columns.distances[block][lane], columns.indices[block][lane]);
                 }
@@ -53,7 +54,7 @@ impl NearestBothWays {
         }
     }
 
-    /// Pairs that are each other's nearest, in the order of the source.
+    /// Pairs that are mutual nearest neighbours, in the order of the source.
     pub fn mutual(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         let pairs = self.to_target.iter().enumerate().map(|(i, &j)| [i as u32, j]);
         pairs.filter(|[i, j]| self.to_source.get(*j as usize) == Some(i))
@@ -79,8 +80,7 @@ impl MatchPool {
         self.found.extend(pairs);
     }
 
-    /// The pairs, ascending, each once. Of more than `most` different ones, those found most often are kept, and of
-    /// equals some evenly spread over the list.
+    /// The distinct pairs in ascending order. Of more than `most`, those found most often are kept; ties are thinned evenly along the list.
     pub fn into_pairs(mut self, most: usize) -> Vec<[usize; 2]> {
         self.found.sort_unstable();
         let mut counted: Vec<([u32; 2], usize)> =
@@ -98,7 +98,7 @@ impl MatchPool {
             counted.retain(|(_, count)| {
                 let tie = *count <= least;
                 seen += usize::from(tie);
-                // Of each run of ties the last whose number passes a multiple of ties/room.
+                // Keeps a tie where the running number passes a multiple of ties/room.
                 !tie || seen * room / ties > (seen - 1) * room / ties
             });
         }

@@ -1,31 +1,31 @@
-//! Who is near whom: for each point of a cloud the others within a radius.
+//! Neighbourhoods: for each point of a cloud, the other points within a radius.
 
 use rayon::prelude::*;
 
 use crate::tree::KdTree;
 
-/// Points of one task.
+/// Number of points of one task.
 const CHUNK: usize = 256;
 
-/// For each point the others within a radius.
+/// For each point of a cloud, the other points within a radius.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbors {
-    /// Of `CHUNK` points each, as they were made: putting them into one list would touch all of it twice.
+    /// Neighbours of `CHUNK` points each. The parts are not joined, because copying them would cost as much as writing them.
     parts: Vec<Part>,
     points: usize,
 }
 
-/// The neighbours of some points.
+/// Neighbours of some points.
 #[derive(Debug, Clone)]
 struct Part {
-    /// Where those of each point begin, and where the last end.
+    /// Start of the neighbours of each point, and the end of the last.
     starts: Vec<usize>,
     indices: Vec<u32>,
     distances_sq: Vec<f32>,
 }
 
 impl Neighbors {
-    /// The neighbours of each of the `points`, of which `tree` was made, within `radius`; the point itself is none of them.
+    /// Finds the neighbours of each of the `points` within `radius`, without the point itself. `tree` is the tree of these points.
     pub fn within(tree: &KdTree, points: &[[f64; 3]], radius: f64) -> Self {
         let search = |(number, chunk): (usize, &[[f64; 3]])| {
             let mut part = Part { starts: vec![0], indices: Vec::new(), distances_sq: Vec::new() };
@@ -45,20 +45,20 @@ impl Neighbors {
         Self { parts, points: points.len() }
     }
 
-    /// The neighbours of point `i`: indices and squared distances.
+    /// Neighbours of point `i`: indices and squared distances.
     pub fn of(&self, i: usize) -> impl Iterator<Item = (usize, f32)> + Clone + '_ {
         let (indices, distances_sq) = self.lists(i);
         indices.iter().map(|&j| j as usize).zip(distances_sq.iter().copied())
     }
 
-    /// The same as two lists.
+    /// Neighbours of point `i` as two lists.
     pub(crate) fn lists(&self, i: usize) -> (&[u32], &[f32]) {
         let Part { starts, indices, distances_sq } = &self.parts[i / CHUNK];
         let range = starts[i % CHUNK]..starts[i % CHUNK + 1];
         (&indices[range.clone()], &distances_sq[range])
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn len(&self) -> usize {
         self.points
     }

@@ -1,4 +1,4 @@
-//! Normals by principal components: the direction in which the neighbourhood of a point extends least.
+//! Normals by principal component analysis: the direction in which the neighbourhood of a point extends least.
 
 use rayon::prelude::*;
 
@@ -6,18 +6,18 @@ use pcr99_base::vector::{dot, minus};
 
 use crate::tree::KdTree;
 
-/// With fewer neighbours than this within the radius, the nearest few farther away help out.
+/// Smallest number of neighbours within the radius. With fewer, the nearest points beyond the radius are used instead.
 const FEW: usize = 5;
-/// So many, …
+/// Number of nearest points used then.
 const HELPERS: usize = 8;
-/// … but no farther than so many radii.
+/// Largest distance of these points, in radii.
 const REACH: f64 = 2.5;
-/// A neighbourhood whose second largest extent (standard deviation) is below about this share of its largest is a line, and has no normal.
+/// A neighbourhood is a line, without a normal, when its second largest standard deviation is below about this fraction of its largest.
 const LINE: f64 = 0.05;
 
-/// The normals of a cloud's points: unit vectors whose sign means nothing yet; zero where the neighbours do not fix a plane.
+/// Estimates the normals of `points`: unit vectors of arbitrary sign, zero where the neighbours do not determine a plane.
 ///
-/// The neighbourhood is that within `radius`; `tree` is that of the points.
+/// The neighbourhood has this `radius`; `tree` is the tree of the points.
 pub fn estimate(points: &[[f64; 3]], tree: &KdTree, radius: f64) -> Vec<[f64; 3]> {
     let normal = |i: usize| {
         let mut moments = Moments::new(points[i]);
@@ -36,7 +36,7 @@ pub fn estimate(points: &[[f64; 3]], tree: &KdTree, radius: f64) -> Vec<[f64; 3]
     (0..points.len()).into_par_iter().map(normal).collect()
 }
 
-/// Count, sum and sums of products, relative to a point among them.
+/// Count, sum and sums of products of some points, relative to one of them.
 struct Moments {
     origin: [f64; 3],
     count: usize,
@@ -45,7 +45,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// Of this one point.
+    /// Moments of this one point.
     fn new(origin: [f64; 3]) -> Self {
         Self { origin, count: 1, sum: [0.0; 3], products: [[0.0; 3]; 3] }
     }
@@ -72,16 +72,16 @@ impl Moments {
     }
 }
 
-/// The unit eigenvector of the least eigenvalue of a covariance matrix; `None` for that of a line or a point.
+/// Unit eigenvector of the smallest eigenvalue of a covariance matrix; `None` when the points are a line or one place.
 ///
-/// It is the eigenvector of the greatest eigenvalue `λ₂λ₃` of the adjugate matrix, whose powers tend to `n·nᵀ`. Six squares take the ratio of
-/// the next eigenvalue to its 64th power; where even that is not small, the neighbourhood has no normal to speak of.
+/// It is the eigenvector of the largest eigenvalue `λ₂λ₃` of the adjugate matrix, whose powers tend to `n·nᵀ`. Six squarings raise the
+/// ratio to the next eigenvalue to its 64th power. Where even that is not small, the neighbourhood has no clear normal.
 fn least_direction(covariance: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
     let trace = covariance[0][0] + covariance[1][1] + covariance[2][2];
     if !(trace > f64::MIN_POSITIVE && trace.is_finite()) {
         return None;
     }
-    // xx, yy, zz, xy, xz, yz, in units in which the trace is one.
+    // The elements xx, yy, zz, xy, xz, yz, scaled to a trace of one.
     let [a, b, c] = [0, 1, 2].map(|k| covariance[k][k] / trace);
     let [d, e, f] = [[1, 0], [2, 0], [2, 1]].map(|[i, j]| covariance[i][j] / trace);
     let adjugate = [b * c - f * f, a * c - e * e, a * b - d * d, e * f - c * d, d * f - b * e, d * e - a * f];
@@ -104,7 +104,7 @@ fn least_direction(covariance: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
         m = square.map(|x| x / size);
     }
     let [a, b, c, d, e, f] = m;
-    // All rows are multiples of the vector; the longest is the surest.
+    // All rows are multiples of the vector; the longest is the most accurate.
     let row = if a >= b && a >= c {
         [a, d, e]
     } else if b >= c {

@@ -1,25 +1,25 @@
-//! Which way normals point.
+//! Orientation of normals.
 //!
-//! Descriptors tell more apart when the normals of a surface all point to the same side. Where the sensor is known, that is the side it
-//! saw. Else neighbours are made to agree, along a tree that passes from normal to normal over the smallest angles (Hoppe et al., 1992);
-//! what then remains open is one sign for each connected piece.
+//! Descriptors are more distinctive when the normals of a surface all point to the same side. Where the position of the sensor is known,
+//! that is the side it saw. Otherwise neighbours are made to agree along a minimum spanning tree of the angles between them (Hoppe et al.,
+//! 1992), which leaves one sign open for each connected piece.
 
 use pcr99_base::vector::{dot, minus};
 
 use crate::neighbors::Neighbors;
 
-/// How the normals of a cloud are oriented. Both clouds of a pair must use the same way.
+/// How the normals of a cloud are oriented. Both clouds of a pair use the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Orientation {
-    /// As the normals that came with the cloud, where these agree with each other.
+    /// To the sides of the given normals, where these agree with each other.
     Given,
-    /// Towards where the sensor was.
+    /// Towards the sensor.
     Viewpoint,
-    /// Neighbours agree; each connected piece mostly outward. Which side that is, is not certain.
+    /// Neighbours agree, and most of each connected piece points outward. The side may be wrong for a whole piece.
     Consistent,
 }
 
-/// Turns each normal to the side of `viewpoint`.
+/// Turns each normal towards `viewpoint`.
 pub fn towards(viewpoint: [f64; 3], points: &[[f64; 3]], normals: &mut [[f64; 3]]) {
     for (p, n) in points.iter().zip(normals) {
         if dot(*n, minus(viewpoint, *p)) < 0.0 {
@@ -28,7 +28,7 @@ pub fn towards(viewpoint: [f64; 3], points: &[[f64; 3]], normals: &mut [[f64; 3]
     }
 }
 
-/// Turns each normal to the side of its guide; one that is zero turns nothing.
+/// Turns each normal to the side of its guide; a guide of zero turns nothing.
 pub fn along(guides: &[[f64; 3]], normals: &mut [[f64; 3]]) {
     for (guide, n) in guides.iter().zip(normals) {
         if dot(*n, *guide) < 0.0 {
@@ -37,7 +37,8 @@ pub fn along(guides: &[[f64; 3]], normals: &mut [[f64; 3]]) {
     }
 }
 
-/// Share of the neighbours within `radius`, normals up to 45° apart, that point to the same side; 1 when there are none.
+/// Fraction of the neighbours within `radius` that point to the same side, of those whose normals are parallel within 45°; 1 when there are
+/// none.
 pub fn agreement(neighbors: &Neighbors, radius: f64, normals: &[[f64; 3]]) -> f64 {
     let radius_sq = (radius * radius) as f32;
     let (mut all, mut same) = (0_usize, 0_usize);
@@ -51,10 +52,10 @@ pub fn agreement(neighbors: &Neighbors, radius: f64, normals: &[[f64; 3]]) -> f6
     if all == 0 { 1.0 } else { same as f64 / all as f64 }
 }
 
-/// Turns normals so that neighbours within `radius` agree, and each connected piece points outward rather than inward.
+/// Turns normals so that neighbours within `radius` agree and each connected piece points outward.
 pub fn consistently(points: &[[f64; 3]], neighbors: &Neighbors, radius: f64, normals: &mut [[f64; 3]]) {
     let radius_sq = (radius * radius) as f32;
-    // The cost of passing from one to the other, in 2⁻²⁰, then the two.
+    // Cost of an edge in units of 2⁻²⁰, then its two ends.
     let mut edges: Vec<(u32, u32, u32)> = Vec::new();
     for i in 0..points.len() {
         for (j, _) in neighbors.of(i).filter(|&(j, d_sq)| j > i && d_sq <= radius_sq) {
@@ -92,7 +93,7 @@ pub fn consistently(points: &[[f64; 3]], neighbors: &Neighbors, radius: f64, nor
     }
 }
 
-/// What is joined by edges so far.
+/// Sums over a connected piece.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     count: f64,
@@ -100,7 +101,7 @@ struct Piece {
     outward: f64,
 }
 
-/// Sets that are joined, each member knowing whether it is opposed to its root.
+/// Disjoint sets in which each member knows whether it is opposed to its root.
 struct Forest {
     parents: Vec<(u32, bool)>,
     sizes: Vec<u32>,
@@ -114,7 +115,7 @@ impl Forest {
     fn find(&mut self, i: u32) -> (usize, bool) {
         let (mut root, mut opposed) = (i, false);
         while self.parents[root as usize].0 != root {
-            // Halving the way: each passes over its parent.
+            // Path halving: each member is linked to its grandparent.
             let (parent, flip) = self.parents[root as usize];
             let (grandparent, parent_flip) = self.parents[parent as usize];
             self.parents[root as usize] = (grandparent, flip ^ parent_flip);
@@ -141,7 +142,7 @@ mod tests {
     use crate::tree::KdTree;
     use pcr99::random::Random;
 
-    /// A sphere with normals whose signs are random.
+    /// A sphere whose normals have random signs.
     fn sphere() -> (Vec<[f64; 3]>, Vec<[f64; 3]>) {
         let mut random = Random::new(6);
         let place = |_| {

@@ -1,9 +1,8 @@
-//! Refinement: iterated closest points, to planes or to points, robust, with or without scale.
+//! Refinement: robust iterative closest point (ICP), point-to-plane or point-to-point, with or without scale.
 //!
-//! Residual of a source point moved to `p`, its nearest target point `q` and the normal `n` there: `n·(p − q)`; for point-to-point the same
-//! along each of the three axes. A small further motion `p + ω × p + t + σ·p` changes it by `(p × n)·ω + n·t + (p·n)·σ`. Each pair has
-//! Tukey's weight `(1 − (d/g)²)²` of its distance `d`: nothing changes suddenly when a pair comes to or leaves the gate `g`, which
-//! narrows as the pose settles.
+//! The residual of a source point moved to `p`, with nearest target point `q` and normal `n`, is `n·(p − q)`; for point-to-point, the same
+//! along each of the three axes. A small further motion `p + ω × p + t + σ·p` changes it by `(p × n)·ω + n·t + (p·n)·σ`. Each pair at
+//! distance `d` has Tukey's weight `(1 − (d/g)²)²`, so pairs enter and leave the gate `g` smoothly. The gate narrows as the pose settles.
 
 use pcr99::Similarity;
 use rayon::prelude::*;
@@ -16,56 +15,56 @@ use pcr99_base::{
 
 use crate::prepare::SampledCloud;
 
-/// How the pose is refined.
+/// Method of refinement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Refinement {
-    /// Distances to the tangent planes of the target: converges fastest on surfaces.
+    /// Minimises distances to the tangent planes of the target. Converges fastest on surfaces.
     #[default]
     PointToPlane,
-    /// Distances to the points of the target: for clouds that are no surfaces.
+    /// Minimises distances to the points of the target. Suits clouds that are not surfaces.
     PointToPoint,
-    /// Not at all: the pose is the one that the matches give.
+    /// No refinement: the pose is the one that the matches give.
     None,
 }
 
-/// Points of one task; fixed, so that sums are formed in the same order on any number of threads.
+/// Number of points of one task. Fixed, so that sums are formed in the same order on any number of threads.
 const CHUNK: usize = 512;
-/// A step that moves nothing by more than this share of the gate is the last.
+/// Convergence: the largest motion of a last step, as a fraction of the gate.
 const SETTLED: f64 = 1e-3;
-/// Pairs whose normals differ by more than this cosine (60°) are not on the same face.
+/// Cosine of 60°: the largest angle between the normals of a pair.
 const SAME_FACE: f64 = 0.5;
 
-/// What is aligned with what.
+/// ICP between two sampled clouds.
 #[derive(Debug, Clone, Copy)]
 pub struct Icp<'a> {
     /// The cloud that moves.
     pub source: &'a SampledCloud,
     /// The cloud that stays.
     pub target: &'a SampledCloud,
-    /// Planes or points.
+    /// Distances to planes or to points.
     pub refinement: Refinement,
-    /// Whether the scale is estimated too. Then target points look for source points as well, else a smaller source would always fit
-    /// better.
+    /// Whether the scale is estimated, too. Then target points are paired with source points as well, because otherwise a smaller source
+    /// would always fit better.
     pub with_scale: bool,
-    /// Whether points pair only when their normals are within 60° of each other. A coarse pose needs it; near the end it costs more
-    /// than it gives, since the source needs normals for it.
+    /// Whether the normals of a pair must be within 60° of each other. A coarse pose needs this. Near the end it costs more than it gives,
+    /// because it needs the normals of the source.
     pub faces: bool,
-    /// Use about so many points of each.
+    /// Approximate number of points of each cloud that are used.
     pub points: usize,
 }
 
-/// What the pairs say of a final pose.
+/// Residuals and information of the final pose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinalFit {
     /// Root mean square residual, in target units; `None` without pairs.
     pub rmse: Option<f64>,
-    /// The inverse of the covariance of `(ω, t)` or `(ω, t, σ)`, turning and scaling about `center`, as if residuals were independent.
+    /// Inverse covariance of `(ω, t)` or `(ω, t, σ)`, with rotation and scaling about `center`. Residuals count as independent.
     pub information: Vec<Vec<f64>>,
-    /// The middle of the pairs, in the frame of the target.
+    /// Mean of the pairs, in the frame of the target.
     pub center: [f64; 3],
 }
 
-/// Normal equations: `N` is 6, or 7 with scale.
+/// Normal equations of 6 unknowns, or 7 with scale.
 #[derive(Debug, Clone, Copy)]
 struct Equations {
     matrix: [[f64; 7]; 7],
@@ -88,7 +87,7 @@ impl Equations {
         places_sq: 0.0,
     };
 
-    /// The middle of the pairs, and how far they are from it (root mean square); never zero.
+    /// Mean of the pairs, and their root mean square distance from it; never zero.
     fn middle_and_spread(&self) -> ([f64; 3], f64) {
         let middle = self.places.map(|x| x / self.weight);
         let spread_sq = self.places_sq / self.weight - dot(middle, middle);
@@ -102,7 +101,7 @@ impl Equations {
         for (i, x) in row.into_iter().enumerate() {
             let weighted = weight * x;
             self.right[i] -= weighted * residual;
-            // The lower half; `symmetric` fills in the rest.
+            // Lower half only; `symmetric` fills in the rest.
             self.matrix[i].iter_mut().zip(&row[..=i]).for_each(|(sum, y)| *sum += weighted * y);
         }
         self.weight += weight;
@@ -138,7 +137,7 @@ impl Equations {
     }
 }
 
-/// A pair of points that belong together under the present pose.
+/// A source point and the target point nearest to it under the current pose.
 struct Pair {
     moved: [f64; 3],
     fixed: [f64; 3],
@@ -147,8 +146,8 @@ struct Pair {
 }
 
 impl Icp<'_> {
-    /// Refines `start` while the gate narrows from `widest` to `narrowest` (lengths in target units), in at most `iterations` steps.
-    /// The last pose that could be computed comes back, at worst `start`.
+    /// Refines `start` in at most `iterations` steps, while the gate narrows from `widest` to `narrowest` (in target units). Returns the
+    /// last pose that could be computed, at worst `start`.
     pub fn run(&self, start: Similarity, widest: f64, narrowest: f64, iterations: usize) -> Similarity {
         let mut pose = start;
         let mut gate = widest;
@@ -167,12 +166,12 @@ impl Icp<'_> {
         pose
     }
 
-    /// The pose after one step, and how far it moves a point of the overlap at most, about.
+    /// The pose after one step, and approximately the largest motion of a point of the overlap.
     fn step(&self, pose: &Similarity, equations: &Equations) -> Option<(Similarity, f64)> {
         if equations.pairs < 6 {
             return None;
         }
-        // In units in which turning and shifting weigh about the same.
+        // Units in which rotation and translation move a typical point about equally.
         let (_, lever) = equations.middle_and_spread();
         let unit = [1.0 / lever, 1.0 / lever, 1.0 / lever, 1.0, 1.0, 1.0, 1.0 / lever];
         let mut matrix = equations.matrix;
@@ -182,7 +181,7 @@ impl Icp<'_> {
             for j in 0..7 {
                 matrix[i][j] *= unit[i] * unit[j];
             }
-            // What the pairs do not fix does not move.
+            // Directions that the pairs do not constrain do not move.
             matrix[i][i] += 1e-6 * equations.weight;
         }
         let x = if self.with_scale {
@@ -194,7 +193,7 @@ impl Icp<'_> {
         };
         let change = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         let x: [f64; 7] = std::array::from_fn(|i| x[i] * unit[i]);
-        // A quaternion with ω/2 as its vector turns by ω to second order, and is a rotation whatever ω is.
+        // A quaternion with vector part ω/2 rotates by ω to second order, and is a rotation for any ω.
         let quaternion = [1.0, 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]];
         let further = Similarity::new_unchecked(
             (1.0 + x[6]).clamp(0.8, 1.25),
@@ -204,8 +203,8 @@ impl Icp<'_> {
         Some((pose.then(&further), change))
     }
 
-    /// What the pairs within `gate` say of the final pose, in the frame of the target as it was given: `frame` brings there from the
-    /// coordinates of the sampled.
+    /// Residuals and information of the final pose from the pairs within `gate`. `frame` maps the coordinates of the sampled target to
+    /// those of the target as given.
     pub fn final_fit(&self, pose: &Similarity, gate: f64, frame: &Similarity) -> FinalFit {
         let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let to_points = self.refinement == Refinement::PointToPoint;
@@ -221,7 +220,7 @@ impl Icp<'_> {
                 center: frame.translation(),
             };
         }
-        // About the middle of the pairs: about a far origin, as that of UTM coordinates, turning and shifting would be all but the same.
+        // About the mean of the pairs: about a far origin, as of UTM coordinates, rotation and translation are nearly indistinguishable.
         let middle = places.places.map(|x| x / places.weight);
         let sum = self.sum_pairs(pose, gate, &|sum, pair| {
             let turn = |v| rotate(&frame.rotation(), v).map(|x| frame.scale() * x);
@@ -232,7 +231,7 @@ impl Icp<'_> {
             }
             sum.pairs += 1;
         });
-        // Residuals of an exact copy are rounding errors; they do not make the pose infinitely certain.
+        // Residuals of an exact copy are rounding errors and must not make the pose infinitely certain.
         let finest = 1e-6 * gate * frame.scale();
         let variance = (sum.sum_sq / sum.weight).max(finest * finest);
         let information =
@@ -241,9 +240,10 @@ impl Icp<'_> {
         FinalFit { rmse, information, center: frame.apply(middle) }
     }
 
-    /// How firmly the pairs within `gate` hold the pose: the least eigenvalue of the mean of `row·rowᵀ`, about the middle of the pairs and
-    /// with turns measured by the way of a typical point. A plane, a sphere or a tube has a motion that changes no distance, and comes
-    /// out near the square of the noise of its normals; a box has 0.05 to 0.2.
+    /// How firmly the pairs within `gate` constrain the pose: the smallest eigenvalue of the mean of `row·rowᵀ` over the pairs.
+    ///
+    /// Rows are about the mean of the pairs, with rotations measured by the motion of a typical point. A plane, a sphere or a tube has a
+    /// motion that changes no distance, and a value near the squared noise of its normals. A box has 0.05 to 0.2.
     pub fn rigidity(&self, pose: &Similarity, gate: f64) -> f64 {
         let sum = self.equations(pose, gate);
         if sum.pairs < 6 {
@@ -259,7 +259,7 @@ impl Icp<'_> {
         symmetric_eigen(&rigid).0[0]
     }
 
-    /// The pairs within `gate`, as normal equations.
+    /// Normal equations of the pairs within `gate`.
     fn equations(&self, pose: &Similarity, gate: f64) -> Equations {
         self.sum_pairs(pose, gate, &|sum, pair| {
             let share = pair.distance_sq / (gate * gate);
@@ -276,7 +276,7 @@ impl Icp<'_> {
         })
     }
 
-    /// Sums `add` over the pairs within `gate`, in fixed parts.
+    /// Sums `add` over the pairs within `gate`, in parts of fixed size.
     fn sum_pairs(
         &self,
         pose: &Similarity,
@@ -299,7 +299,7 @@ impl Icp<'_> {
             let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
             parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
         };
-        // Made once, before many threads ask for them; and not at all where nobody does, which is the case for a dense source.
+        // Computed here, before many threads need them, and only where they are used: a dense source needs none.
         if self.refinement != Refinement::PointToPoint {
             let _ = self.target.normals();
             if self.faces || self.with_scale {

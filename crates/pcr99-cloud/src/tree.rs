@@ -1,57 +1,57 @@
-//! A static k-d tree: nearest point, points within a radius.
+//! Static k-d tree: nearest point, points within a radius.
 //!
-//! Points are put in the order of the leaves, sixteen or fewer to a leaf, one array per coordinate, so that a leaf is one short loop over
-//! neighbours in memory. Splits are at the middle of the widest axis. Everything is decided by coordinates and then by index, so that
-//! neither the order of threads nor that of equal points matters.
+//! The points are stored in the order of the leaves, at most sixteen to a leaf, one array per coordinate. A leaf is then one short loop
+//! over adjacent memory. Nodes split at the median of the widest axis. Ties are broken by index, so the tree and its answers do not depend
+//! on the number of threads.
 
-/// Points of a leaf at most.
+/// Largest number of points in a leaf.
 const LEAF: usize = 16;
-/// Below this, a second thread costs more than it saves.
+/// Smallest number of points for which building in a second thread pays off.
 const WORTH_A_THREAD: usize = 8192;
 
-/// A point found, by its index in the list that the tree was made of.
+/// A point that a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbor {
-    /// The index.
+    /// Index in the list that the tree was built from.
     pub index: usize,
-    /// The squared distance.
+    /// Squared distance from the query.
     pub distance_sq: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Node {
-    /// Where the plane between the children is; no meaning in a leaf.
+    /// Coordinate of the plane between the children; unused in a leaf.
     split: f64,
-    /// 0, 1, 2; 3 for a leaf.
+    /// Axis of the split, 0 to 2; 3 for a leaf.
     axis: u32,
-    /// Node of the upper child; the lower child follows at once. In a leaf: number of points.
+    /// Index of the upper child; the lower child is the next node. In a leaf: number of points.
     upper: u32,
-    /// First point; of a leaf only.
+    /// First point of a leaf; unused elsewhere.
     start: u32,
 }
 
-/// A static k-d tree over points.
+/// Static k-d tree of points.
 #[derive(Debug, Clone)]
 pub struct KdTree {
     nodes: Vec<Node>,
-    /// With as many zeros at the end as a leaf may have points, so that a leaf can always be read in full.
+    /// Padded with as many zeros as a leaf may have points, so that a leaf can always be read in full.
     coordinates: [Vec<f64>; 3],
     ids: Vec<u32>,
 }
 
-/// How many nodes a tree of so many points has.
+/// Number of nodes of a tree of this many points.
 fn node_count(points: usize) -> usize {
     if points <= LEAF { 1 } else { 1 + node_count(points / 2) + node_count(points - points / 2) }
 }
 
 impl KdTree {
-    /// The memory of its tables.
+    /// Memory of the tables, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let coordinates: usize = self.coordinates.iter().map(|axis| size_of_val(&**axis)).sum();
         size_of_val(&*self.nodes) + coordinates + size_of_val(&*self.ids)
     }
 
-    /// The tree of `points`, which must be finite and fewer than 2³².
+    /// Builds the tree of `points`, which must be finite and fewer than 2³².
     pub fn new(points: &[[f64; 3]]) -> Self {
         let mut ids: Vec<u32> = (0..points.len() as u32).collect();
         let mut nodes = vec![Node::default(); node_count(points.len())];
@@ -62,28 +62,28 @@ impl KdTree {
         Self { nodes, coordinates: std::array::from_fn(column), ids }
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The indices of the points in the order of the leaves: neighbours in this order are mostly neighbours in space.
+    /// Indices of the points in the order of the leaves. Neighbours in this order are mostly neighbours in space.
     pub fn order(&self) -> &[u32] {
         &self.ids
     }
 
-    /// The same order, after which the tree is that of the points put into it.
+    /// Returns the order of the leaves and renumbers the points in that order.
     pub(crate) fn take_order(&mut self) -> Vec<u32> {
         let in_order = (0..self.ids.len() as u32).collect();
         std::mem::replace(&mut self.ids, in_order)
     }
 
-    /// The point nearest to `query` of those not farther than `radius`; the one with the lowest index of several.
+    /// The point nearest to `query` within `radius`; the lowest index of equally near ones.
     pub fn nearest(&self, query: [f64; 3], radius: f64) -> Option<Neighbor> {
         let mut best = Neighbor { index: usize::MAX, distance_sq: radius * radius };
         if !self.is_empty() {
@@ -118,7 +118,7 @@ impl KdTree {
         let offset = query[axis] - split;
         let (near, far) = if offset < 0.0 { (node + 1, upper as usize) } else { (upper as usize, node + 1) };
         self.descend_nearest(near, query, beside, beside_sq, best);
-        // The far side is at least so far away along this axis, and no nearer along the others than before.
+        // Lower bound of the distance to the far side: the offset along this axis, the known offsets along the others.
         let far_sq = beside_sq - beside[axis] * beside[axis] + offset * offset;
         if far_sq * SAFE <= best.distance_sq {
             let mut beside = beside;
@@ -127,7 +127,7 @@ impl KdTree {
         }
     }
 
-    /// Calls `found` for each point within `radius` of `query`, the query itself included when it is one, in the order of the leaves.
+    /// Calls `found` for each point within `radius` of `query`, in the order of the leaves. A query that is one of the points is included.
     pub fn for_each_within(&self, query: [f64; 3], radius: f64, mut found: impl FnMut(Neighbor)) {
         if !self.is_empty() {
             self.descend_within(0, query, [0.0; 3], 0.0, radius * radius, &mut found);
@@ -170,7 +170,7 @@ impl KdTree {
         }
     }
 
-    /// The `count` points nearest to `query`, nearest first, of those within `radius`; ties by index.
+    /// The `count` points nearest to `query` within `radius`, nearest first, ties by index.
     pub fn nearest_several(&self, query: [f64; 3], count: usize, radius: f64) -> Vec<Neighbor> {
         let mut best = Vec::with_capacity(count + 1);
         if !self.is_empty() && count > 0 {
@@ -218,7 +218,7 @@ impl KdTree {
         }
     }
 
-    /// Squared distances from `query` to the points of a leaf, and how many they are; what follows them means nothing.
+    /// Squared distances from `query` to the points of a leaf, and their number; the entries after them are meaningless.
     #[expect(clippy::inline_always, reason = "it returns sixteen numbers, which belong into registers")]
     #[inline(always)]
     fn leaf_distances(&self, start: usize, count: usize, query: [f64; 3]) -> ([f64; LEAF], usize) {
@@ -231,7 +231,7 @@ impl KdTree {
     }
 }
 
-/// The lower bound of a distance is computed in another way than the distance, and must not exceed it by rounding.
+/// Safety factor of the lower bound: it is computed in another way than the distance, and must not exceed it by rounding.
 const SAFE: f64 = 1.0 - 1e-12;
 
 fn build(points: &[[f64; 3]], ids: &mut [u32], start: usize, nodes: &mut [Node], node: usize) {
@@ -277,7 +277,7 @@ mod tests {
     use pcr99_base::vector::distance_sq;
     use proptest::prelude::*;
 
-    /// Points on a coarse grid, so that there are ties and copies.
+    /// Points on a coarse grid, so that there are ties and duplicates.
     fn points(n: usize, seed: u64) -> Vec<[f64; 3]> {
         let mut random = Random::new(seed);
         (0..n).map(|_| std::array::from_fn(|_| random.below(12) as f64 * 0.25)).collect()

@@ -1,4 +1,4 @@
-//! Verification: what the clouds themselves say of a pose.
+//! Verification: how well two clouds fit under a pose.
 
 use pcr99::Similarity;
 
@@ -66,12 +66,12 @@ impl Assessment {
     }
 }
 
-/// Share of the points of `from`, moved by `pose`, that are in front of what the sensor of `to` saw in their direction: it saw through
-/// them. Of those in its view; `viewpoint` and `voxel` are in the coordinates of `to`.
+/// Fraction of the points of `from`, moved by `pose`, that lie in front of the surface that the sensor of `to` saw in their direction: the
+/// sensor saw through them. Points outside of its view do not count. `viewpoint` and `voxel` are in the coordinates of `to`.
 ///
-/// Directions are binned on a cube around the sensor, as finely as voxels appear at the middle distance; the nearest surface of a bin is
-/// what was seen there.
-pub fn free_space_share(
+/// Directions are binned on a cube around the sensor, with bins as wide as two voxels at the median distance. The nearest surface of a bin
+/// is the one that was seen there.
+pub fn free_space_fraction(
     from: &SampledCloud,
     to: &SampledCloud,
     pose: &Similarity,
@@ -80,7 +80,7 @@ pub fn free_space_share(
 ) -> f64 {
     let mut depths: Vec<f64> = to.points.iter().map(|&p| distance_sq(p, viewpoint).sqrt()).collect();
     let typical = lower_median(&mut depths).unwrap_or(0.0).max(voxel);
-    // Two voxels wide, so that no bin on a surface is empty by chance; never coarser than about 15°.
+    // Two voxels wide, so that no bin on a surface is empty by chance; at most about 15°.
     let step = (2.0 * voxel / typical).min(0.25);
     let mut table = KeyTable::new();
     let mut seen: Vec<f64> = Vec::new();
@@ -98,20 +98,20 @@ pub fn free_space_share(
         let Some((key, depth)) = direction(minus(pose.apply(p), viewpoint), step) else { continue };
         let bin = table.number(key);
         if bin == seen.len() {
-            // Nothing was seen there: no return is no free space.
+            // Nothing was seen in this direction, which is not evidence of free space.
             seen.push(0.0);
             continue;
         }
         if seen[bin] > 0.0 {
             in_view += 1;
-            // A surface at a slant spans some depth within one bin.
+            // A slanted surface spans some depth within one bin.
             in_front += usize::from(depth + 3.0 * voxel + step * seen[bin] < seen[bin]);
         }
     }
     if in_view == 0 { 0.0 } else { in_front as f64 / in_view as f64 }
 }
 
-/// The bin of a direction, and the distance.
+/// Bin of a direction, and the distance.
 fn direction(v: [f64; 3], step: f64) -> Option<(u64, f64)> {
     let widest = (1..3).fold(0, |best, axis| if v[axis].abs() > v[best].abs() { axis } else { best });
     let depth = dot(v, v).sqrt();
@@ -161,7 +161,7 @@ mod tests {
     fn what_floats_in_front_was_seen_through() {
         let (part, whole) = (hills(1, 1.5), hills(2, 0.0));
         let above = [1.5, 1.5, 6.0];
-        let share = |by| free_space_share(&part, &whole, &shifted(by), above, 0.05);
+        let share = |by| free_space_fraction(&part, &whole, &shifted(by), above, 0.05);
         assert!(share([0.0; 3]) < 0.01);
         assert!(share([0.0, 0.0, 1.5]) > 0.9);
         assert!(share([0.0, 0.0, -1.5]) < 0.01, "behind a surface nothing is known");

@@ -1,4 +1,4 @@
-//! Voxels: the centroid of the points in each cubic cell, and how large a cell should be.
+//! Voxel sampling: the centroid of the points in each cubic cell, and the choice of the cell size.
 
 use std::sync::OnceLock;
 
@@ -9,28 +9,28 @@ use pcr99_base::vector::{lower_median, minus};
 
 use crate::grid::{KeyTable, key_of};
 
-/// Points that one task bins. Fixed, so that sums are formed in the same order on any number of threads.
+/// Number of points that one task bins. Fixed, so that sums are formed in the same order on any number of threads.
 const CHUNK: usize = 1 << 16;
-/// Of more points than this, as many at random say how large a cell should be.
-const LOOKED_AT: usize = 1 << 15;
-/// So many cells carry the shape of a scan: enough for descriptors to tell places apart, few enough to match all with all.
+/// Larger clouds are sampled to this many points to choose the voxel.
+const SAMPLE: usize = 1 << 15;
+/// Number of cells that a cloud should fill: enough for descriptors to tell places apart, few enough to match all with all.
 const ENOUGH: usize = 5000;
-/// A cell should hold at least so many points on average; else neighbouring points fall into cells of their own, and the sampling pattern
+/// Smallest mean number of points in a cell. With fewer, neighbouring points fall into cells of their own, and the pattern of the scan
 /// stays in the sample.
 const POINTS_PER_CELL: usize = 2;
-/// With fewer cells than this, a small cloud beside a large one is seen too coarsely.
+/// Smallest number of cells of a small cloud beside a large one. With fewer, its shape is lost.
 const FEW: usize = 1000;
 
-/// The centroids of the points in each voxel.
+/// Centroids of the points in each voxel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VoxelSample {
-    /// One centroid for each voxel with points in it, in the order of the voxels' coordinates.
+    /// One centroid for each occupied voxel, in the order of the voxels' coordinates.
     pub points: Vec<[f64; 3]>,
-    /// How many points are in each.
+    /// Number of points in each voxel.
     pub counts: Vec<u32>,
-    /// The sum of the points' normals in each; empty without normals.
+    /// Sum of the normals in each voxel; empty without normals.
     pub normals: Vec<[f64; 3]>,
-    /// Points that are in none: more than a million voxels from the origin.
+    /// Number of points more than a million voxels from the origin. They are in no voxel.
     pub strays: usize,
 }
 
@@ -57,7 +57,7 @@ impl VoxelSample {
         Self::with_normals(points, None, voxel)
     }
 
-    /// The same, with the points' normals; one for each point, if there are any.
+    /// Samples `points` and sums their normals; there must be one normal for each point.
     pub fn with_normals(points: &[[f64; 3]], normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
         let inverse = 1.0 / voxel;
         let bin = |(number, chunk): (usize, &[[f64; 3]])| {
@@ -102,7 +102,7 @@ impl VoxelSample {
     }
 }
 
-/// The lower median on each axis: the middle of the bulk, whatever strays there are. Of many points a random sample decides.
+/// Lower median on each axis: the centre of most points, whatever strays there are. Larger clouds are sampled first.
 pub fn middle(points: &[[f64; 3]]) -> [f64; 3] {
     let sample = spread_sample(points);
     std::array::from_fn(|axis| {
@@ -110,45 +110,45 @@ pub fn middle(points: &[[f64; 3]]) -> [f64; 3] {
     })
 }
 
-/// At most `LOOKED_AT` of the points, one at random of each stretch of equal length.
+/// At most `SAMPLE` points: one at random of each stretch of equal length.
 fn spread_sample(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
-    if points.len() <= LOOKED_AT {
+    if points.len() <= SAMPLE {
         return points.to_vec();
     }
     let mut random = Random::new(0);
-    let bound = |k: usize| (k as u64 * points.len() as u64 / LOOKED_AT as u64) as usize;
-    (0..LOOKED_AT).map(|k| points[bound(k) + random.below(bound(k + 1) - bound(k))]).collect()
+    let bound = |k: usize| (k as u64 * points.len() as u64 / SAMPLE as u64) as usize;
+    (0..SAMPLE).map(|k| points[bound(k) + random.below(bound(k + 1) - bound(k))]).collect()
 }
 
-/// What decides the voxel size of a cloud: how many cells it fills, for every size of cell.
+/// Density of a cloud: the number of cells that it fills, for every cell size. It decides the voxel size.
 #[derive(Debug, Clone)]
 pub struct Density {
     sample: Vec<[f64; 3]>,
     points: usize,
     extent: f64,
-    /// Found when first asked for: who gives a voxel does not need it.
+    /// Computed when first needed; a given voxel size does not need it.
     voxel: OnceLock<f64>,
 }
 
 impl Density {
-    /// The memory of its sample.
+    /// Memory of the sample, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.sample)
     }
 
-    /// Of distinct points, relative to their [`middle`].
+    /// Measures distinct points, which are relative to their [`middle`].
     pub fn of(points: &[[f64; 3]]) -> Self {
         let sample = spread_sample(points);
         let mut reach: Vec<f64> =
             sample.iter().map(|p| p.iter().fold(0.0, |m: f64, x| m.max(x.abs()))).collect();
-        // Nine tenths of the points: what is far away does not say how large the bulk is.
+        // Nine tenths of the points: far strays do not count.
         let tenth = reach.len().saturating_sub(1) * 9 / 10;
         let extent =
             if reach.is_empty() { 0.0 } else { 2.0 * *reach.select_nth_unstable_by(tenth, f64::total_cmp).1 };
         Self { sample, points: points.len(), extent, voxel: OnceLock::new() }
     }
 
-    /// The same cloud in units in which its lengths are `scale` times as large.
+    /// The density of the cloud with all lengths multiplied by `scale`.
     #[must_use]
     pub fn scaled(&self, scale: f64) -> Self {
         Self {
@@ -159,23 +159,23 @@ impl Density {
         }
     }
 
-    /// Edge of a cube around the middle that holds nine tenths of the points.
+    /// Edge of a cube around the origin that holds nine tenths of the points.
     pub fn extent(&self) -> f64 {
         self.extent
     }
 
-    /// The voxel size that suits this cloud by itself: some thousand cells, and never finer than the points are apart.
+    /// Voxel size that suits this cloud alone: about 5000 cells, with at least two points in each on average.
     pub fn voxel(&self) -> f64 {
         *self.voxel.get_or_init(|| self.voxel_for(ENOUGH.min(self.points / POINTS_PER_CELL).max(1)))
     }
 
-    /// How many cells of this size the cloud fills.
+    /// Number of cells of this size that the cloud fills.
     pub fn cells(&self, voxel: f64) -> usize {
         cells_of(&self.sample, voxel)
     }
 
-    /// The size of cells of which the cloud fills about `wanted`. The number of cells falls about with the square of their size; a bracket
-    /// makes the end certain where it does not.
+    /// Size of the cells of which the cloud fills about `wanted`. The number of cells falls roughly with the square of their size; a
+    /// bracket ensures convergence where it does not.
     fn voxel_for(&self, wanted: usize) -> f64 {
         if self.extent <= 0.0 {
             return 0.0;
@@ -202,9 +202,11 @@ impl Density {
         voxel
     }
 
-    /// The voxel size for a pair of clouds in the same units: the coarser of the two, so that neither is sampled finer than it was
-    /// measured. When that leaves too little of a small cloud beside a large one, finer, as far as the points of both allow and the
-    /// large one does not become too many.
+    /// Voxel size for a pair of clouds in the same units.
+    ///
+    /// It is the coarser of the two sizes, so that neither cloud is sampled finer than it was measured. When a small cloud would fill fewer
+    /// than 1000 cells of that size, the voxel is finer, as far as the points of both clouds allow and the large cloud does not fill more
+    /// than 20 000.
     pub fn common_voxel(a: &Self, b: &Self) -> f64 {
         let coarser = a.voxel().max(b.voxel());
         let small = if a.voxel() <= b.voxel() { a } else { b };
@@ -217,7 +219,7 @@ impl Density {
     }
 }
 
-/// How many cells of this size the points fill; strays are in none.
+/// Number of cells of this size that the points fill, without strays.
 pub(crate) fn cells_of(points: &[[f64; 3]], voxel: f64) -> usize {
     let (mut table, inverse) = (KeyTable::new(), 1.0 / voxel);
     for key in points.iter().filter_map(|&p| key_of(p, inverse)) {
@@ -235,7 +237,7 @@ pub(crate) fn centred(points: &[[f64; 3]], origin: [f64; 3]) -> Vec<[f64; 3]> {
 mod tests {
     use super::*;
 
-    /// A square of side 1 with `n × n` points.
+    /// Unit square of `n × n` points.
     fn square(n: usize) -> Vec<[f64; 3]> {
         let at = |k: usize| (k as f64 + 0.5) / n as f64 - 0.5;
         (0..n * n).map(|k| [at(k % n), at(k / n), 0.1]).collect()

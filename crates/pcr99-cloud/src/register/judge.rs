@@ -17,7 +17,7 @@ use pcr99_base::{
 
 use crate::{
     prepare::PreparedCloud,
-    verify::{Assessment, free_space_share},
+    verify::{Assessment, free_space_fraction},
     votes::Comparison,
 };
 
@@ -244,12 +244,12 @@ impl Case<'_> {
         let (sampled, pose) = (self.sampled, &self.this.pose);
         let voxel = sampled.voxel(pose.scale());
         let there =
-            self.fixed.viewpoint().map(|v| free_space_share(&sampled.moving, &sampled.fixed, pose, v, voxel));
+            self.fixed.viewpoint().map(|v| free_space_fraction(&sampled.moving, &sampled.fixed, pose, v, voxel));
         let back = pose.inverse();
         let here = self
             .moving
             .viewpoint()
-            .map(|v| free_space_share(&sampled.fixed, &sampled.moving, &back, v, voxel * back.scale()));
+            .map(|v| free_space_fraction(&sampled.fixed, &sampled.moving, &back, v, voxel * back.scale()));
         there.unwrap_or(0.0).max(here.unwrap_or(0.0))
     }
 
