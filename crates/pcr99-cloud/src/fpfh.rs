@@ -1,15 +1,15 @@
-//! Fast point feature histograms (Rusu, Blodow, Beetz, 2009): 33 numbers that describe the shape around a point, whatever the pose.
+//! Fast point feature histograms (Rusu, Blodow, Beetz, 2009): 33 numbers that describe the shape around a point independently of the pose.
 //!
 //! For a pair of points with normals, the one whose normal makes the smaller angle with the line between them is the source. With
 //! `d` the unit vector from source to target, `u = n_s`, `v = d × u` (unit) and `w = u × v`:
 //! `α = v·n_t`, `φ = u·d`, `θ = atan2(w·n_t, u·n_t)`. The simplified histogram (SPFH) of a point counts these over its neighbours, in 11 bins each;
 //! its FPFH is its own SPFH plus the mean of its neighbours', weighted by `1/distance²`. Each of the three parts sums to 200.
 //!
-//! Two kinds come out of one pass:
-//! * **signed**: as published. Turning all normals of a cloud round gives `−φ` and `−θ`, that is the same bins in reverse:
-//!   [`turned`](crate::fpfh::turned).
-//! * **unsigned**: of `|α|`, `|φ|` and `atan2(|w·n_t|, |u·n_t|)`, which do not depend on the sign of any normal. Less is told apart, but
-//!   nothing has to be known of what is inside and what outside.
+//! One pass computes two kinds:
+//! * **signed**: as published. Reversing all normals of a cloud gives `−φ` and `−θ`, that is the same bins in reverse order
+//!   ([`turned`](crate::fpfh::turned)).
+//! * **unsigned**: from `|α|`, `|φ|` and `atan2(|w·n_t|, |u·n_t|)`, which do not depend on the sign of any normal. They are less
+//!   distinctive, but need no oriented normals.
 
 use rayon::prelude::*;
 
@@ -25,24 +25,25 @@ use crate::neighbors::Neighbors;
 
 pub use pcr99_base::kernel::pair_features::{DIMENSIONS, Descriptor};
 
-/// A signed and an unsigned simple histogram, one behind the other, and a one at the end where there are such. Zeros fill up the rest.
+/// A signed and an unsigned simple histogram, one after the other, then a one when they exist. Zeros pad the rest.
 type Both = [f32; WIDTH];
-/// Where the one is.
+/// Position of the one.
 const IS_THERE: usize = 2 * DIMENSIONS;
 
-/// The descriptors of a cloud.
+/// Descriptors of a cloud.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fpfh {
-    /// The points that have one: those with a normal and neighbours with normals. Ascending.
+    /// Indices of the points that have a descriptor: those with a normal and with neighbours that have one. Ascending.
     pub points: Vec<u32>,
-    /// Of the normals as they are oriented.
+    /// Descriptors from oriented normals.
     pub signed: Vec<Descriptor>,
-    /// Of the normals without their sign.
+    /// Descriptors from normals without their signs.
     pub unsigned: Vec<Descriptor>,
 }
 
 impl Fpfh {
-    /// Describes `points` with their `normals` (zero where there is none) by their `neighbors` within `radius`, which these must reach.
+    /// Describes `points` with their `normals` (zero where unknown) by their neighbours within `radius`. `neighbors` must reach at least
+    /// that far.
     pub fn of(points: &[[f64; 3]], normals: &[[f64; 3]], neighbors: &Neighbors, radius: f64) -> Self {
         let normals: Vec<[f32; 3]> = normals.iter().map(|normal| normal.map(|x| x as f32)).collect();
         let cloud = Cloud { points, normals: &normals, neighbors, radius };
@@ -72,7 +73,7 @@ impl Fpfh {
     }
 }
 
-/// What descriptors are made of.
+/// Input of descriptors.
 struct Cloud<'a> {
     points: &'a [[f64; 3]],
     normals: &'a [[f32; 3]],
@@ -81,13 +82,13 @@ struct Cloud<'a> {
 }
 
 impl Cloud<'_> {
-    /// SPFH of point `i`, signed and unsigned; zeros without a normal or neighbours with one.
+    /// SPFH of point `i`, signed and unsigned; zeros when the point has no normal or no neighbours with one.
     fn simple_histograms(&self, i: usize) -> Both {
         let normal = self.normals[i];
         if normal == [0.0; 3] {
             return [0.0; WIDTH];
         }
-        // Parts of bins, and room for pairs without angles.
+        // Counts of fractional bins, with one entry more for pairs without angles.
         let mut counts = [[0_u32; NONE as usize + 1]; 3];
         let mut others = Others::EMPTY;
         let mut filled = 0;
@@ -100,7 +101,7 @@ impl Cloud<'_> {
                 }
             }
         };
-        // In units of the radius, so that squares neither vanish nor overflow.
+        // Scaled by the radius, so that squares neither vanish nor overflow.
         let (unit, radius_sq) = (1.0 / self.radius, (self.radius * self.radius) as f32);
         let near = self.neighbors.of(i).filter(|&(_, d_sq)| d_sq <= radius_sq);
         for (j, _) in near.filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
@@ -133,7 +134,7 @@ impl Cloud<'_> {
     }
 }
 
-/// The signed descriptor that the same place has when all normals are turned round: `θ` and `φ` change sign.
+/// The signed descriptor after all normals are reversed: `θ` and `φ` change sign.
 pub fn turned(descriptor: &Descriptor) -> Descriptor {
     std::array::from_fn(|k| match k / BINS {
         1 => descriptor[k],

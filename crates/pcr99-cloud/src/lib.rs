@@ -61,58 +61,40 @@
 //! Not promised: that a damaged file is found to be damaged, where its format has no checksum; and whether the matches suffice for a registration (three are needed, not collinear) is
 //! for the method to judge.
 
-/// A cloud: points, and what is known of each of them.
 mod cloud;
 
-/// Why a file could not be read or written, in one line.
 mod error;
 
-/// One file per format, and the public readers on top of them.
 pub mod files;
 
-/// Finite points, each once.
 pub mod clean;
 
-/// Cubic cells.
 mod grid;
 
-/// Centroids of voxels, and how large a voxel should be.
 pub mod voxel;
 
-/// A k-d tree.
 pub mod tree;
 
-/// Who is near whom.
 pub mod neighbors;
 
-/// Normals.
 pub mod normals;
 
-/// Which way normals point.
 pub mod orient;
 
-/// Descriptors.
 pub mod fpfh;
 
-/// Nearest descriptors.
 pub mod matching;
 
-/// A cloud made ready.
 pub mod prepare;
 
-/// Poses held against the clouds.
 pub mod verify;
 
-/// Votes of single points on a pose.
 mod votes;
 
-/// Iterated closest points.
 pub mod refine;
 
-/// Two raw clouds → their pose.
 pub mod register;
 
-/// Registrations as JSON documents.
 pub mod document;
 
 pub use cloud::{Attribute, Cloud, UnequalLengths};

@@ -10,64 +10,44 @@ use std::path::Path;
 
 use crate::error::{FileError, label};
 
-/// Clouds, in files of any format.
 mod clouds;
 
-/// E57 files.
 mod e57;
 
-/// Which columns of a table hold what of a cloud.
 mod fields;
 
-/// Which format a cloud is in.
 mod format;
 
-/// What columns without names hold.
 mod guess;
 
-/// Index pairs between two clouds.
 mod indices;
 
-/// KITTI scans.
 mod kitti;
 
-/// LAS and LAZ files.
 mod las;
 
-/// Matches: two lists of points, row by row.
 mod matches;
 
-/// `NumPy` arrays.
 mod npy;
 
-/// Archives of `NumPy` arrays.
 mod npz;
 
-/// Vertices of OBJ files.
 mod obj;
 
-/// PCD files.
 mod pcd;
 
-/// PLY files.
 mod ply;
 
-/// Types of binary values, and streams of records.
 mod scalar;
 
-/// Tables of numbers as text.
 mod text;
 
-/// Transforms as text.
 mod transform;
 
-/// What writers of binary formats share.
 mod writing;
 
-/// Clouds as text.
 mod xyz;
 
-/// ZIP archives, as far as `.npz` needs them.
 mod zip;
 
 pub use clouds::{CloudFormat, Written, read_cloud, read_points, write_cloud};

@@ -1,19 +1,18 @@
-//! Two raw clouds → their pose, and how far it can be trusted.
+//! Registration: from two raw clouds to their pose, and whether it can be relied on.
 //!
 //! | step | where |
 //! |---|---|
-//! | finite points, each once; centred | [`crate::clean`], [`PreparedCloud`] |
-//! | how large a voxel should be; centroids | [`crate::voxel`] |
-//! | normals, and which way they point | [`crate::normals`], [`crate::orient`] |
-//! | descriptors | [`crate::fpfh`] |
-//! | nearest descriptors, pooled | [`crate::matching`] |
-//! | poses that the matches support | [`pcr99::solve`] |
-//! | each pose held against the clouds | [`crate::verify`] |
-//! | the best refined on denser points | [`crate::refine`] |
-//! | whether it can be trusted | `judge` |
+//! | remove non-finite and duplicate points; centre | [`crate::clean`], [`PreparedCloud`] |
+//! | choose a voxel size; sample | [`crate::voxel`] |
+//! | estimate and orient normals | [`crate::normals`], [`crate::orient`] |
+//! | compute descriptors | [`crate::fpfh`] |
+//! | match nearest descriptors | [`crate::matching`] |
+//! | search the matches for candidates | [`pcr99::solve`] |
+//! | compare each candidate with the clouds | [`crate::verify`] |
+//! | refine the best on denser points | [`crate::refine`] |
+//! | judge it | `judge` |
 //!
-//! The pair is worked on in an order of its own, the cloud with fewer points moving, so that exchanging source and target gives the
-//! inverse.
+//! Internally the cloud with fewer points moves and the other is fixed, so that exchanging source and target gives the inverse pose.
 
 mod doubt;
 mod error;
@@ -51,13 +50,13 @@ use crate::{
     voxel::{Density, cells_of},
 };
 
-/// Asked now and then during a registration; `Some` ends it.
+/// Check that is called repeatedly during a registration; `Some` ends it.
 pub type SharedStopCheck<'a> = &'a (dyn Fn() -> Option<StopRequest> + Sync);
 
-/// Registers two clouds: finds the pose that puts `source` onto `target`.
+/// Registers two clouds: finds the pose that maps `source` onto `target`.
 ///
 /// # Errors
-/// At present none beyond what was checked when the clouds and parameters were made.
+/// None at present: clouds and parameters are checked when they are made.
 pub fn register(
     source: &PreparedCloud,
     target: &PreparedCloud,
@@ -66,7 +65,7 @@ pub fn register(
     register_until(source, target, params, &stop::never)
 }
 
-/// Registers two clouds, asking `stop` now and then whether to end with the best found so far.
+/// Registers two clouds, and ends with the best pose so far when `stop` says so.
 ///
 /// # Errors
 /// As [`register`].
@@ -82,30 +81,30 @@ pub fn register_until(
     }
     match ThreadPoolBuilder::new().num_threads(params.threads()).build() {
         Ok(pool) => pool.install(work),
-        // Where no threads can be had, the shared ones do.
+        // Without threads of its own, the shared ones are used.
         Err(_) => work(),
     }
 }
 
-/// Points of the dense sampled that the last refinement uses, …
+/// Number of points of each dense sample that the last refinement uses.
 const FINE_POINTS: usize = 5000;
-/// … and what comes before it, which need not be as exact.
+/// Number of points for the steps before it, which need less precision.
 const ROUGH_POINTS: usize = 1250;
-/// Points that a cloud may have after sampling: all are matched with all.
+/// Largest number of sampled points of a cloud: all descriptors are compared with all.
 const MOST_SAMPLED: usize = 40_000;
-/// Voxels are at least this share of the larger cloud.
+/// Smallest voxel, as a fraction of the extent of the larger cloud.
 const FINEST: f64 = 1e-5;
-/// Clouds of which so much overlaps are the same.
+/// Smallest overlap of both clouds from which they count as the same shape.
 const ALL_OVERLAPS: f64 = 0.8;
-/// The dense sampled has voxels of this share of the others.
+/// Voxel of the dense sample, as a fraction of the voxel of the search.
 const FINE: f64 = 0.5;
 
-/// One registration at work.
+/// A registration in progress.
 struct Task<'a> {
     pair: Pair<'a>,
     /// Whether the moving cloud is the target.
     swapped: bool,
-    /// Of fixed over moving units.
+    /// Fixed units per moving unit.
     scale: Scale,
     params: &'a RegisterParams,
     stop: SharedStopCheck<'a>,
@@ -114,10 +113,10 @@ struct Task<'a> {
     clock: Clock,
 }
 
-/// What a task has come to.
+/// The state at the end of a search.
 struct Found {
     sampled: SampledPair,
-    /// Best first.
+    /// Candidates, best first.
     known: Vec<Candidate>,
     attempt: Option<Attempt>,
     pose: Option<(Candidate, Judgement)>,
@@ -173,13 +172,13 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Whether the caller wants an end; remembers why.
+    /// Whether the caller wants to stop; remembers why.
     fn is_stopped(&mut self) -> bool {
         self.stopped = self.stopped.or_else(|| (self.stop)());
         self.stopped.is_some()
     }
 
-    /// The clouds with the voxels that suit them when one unit of the moving cloud is `scale` of the fixed one.
+    /// Samples both clouds with a suitable voxel. `scale` is the number of fixed units per moving unit.
     fn sampled(&mut self, scale: f64) -> SampledPair {
         let fixed_voxel = match self.params.voxel() {
             Some(voxel) if self.swapped => self.affordable(voxel.get() * scale, scale),
@@ -196,13 +195,13 @@ impl<'a> Task<'a> {
         sampled
     }
 
-    /// A given voxel, or a coarser one where it would leave more points than can be matched all with all.
+    /// The given voxel, or a coarser one where it would leave more points than can be matched all with all.
     fn affordable(&self, fixed_voxel: f64, scale: f64) -> f64 {
         let finest =
             (scale * self.pair.moving.density().extent()).max(self.pair.fixed.density().extent()) * FINEST;
         let mut voxel = fixed_voxel.max(finest);
         loop {
-            // Not more cells than points: those of a small cloud need not be counted.
+            // There are no more cells than points, so a small cloud need not be counted.
             let count = |cloud: &PreparedCloud, voxel| match cloud.points() {
                 few if few.len() <= MOST_SAMPLED => few.len(),
                 many => cells_of(many, voxel),
@@ -211,13 +210,13 @@ impl<'a> Task<'a> {
             if most <= MOST_SAMPLED {
                 return voxel;
             }
-            // Cells of a surface become fewer with the square of their size.
+            // The number of cells of a surface falls with the square of their size.
             voxel *= 1.05 * (most as f64 / MOST_SAMPLED as f64).sqrt();
         }
     }
 
-    /// Searches with a scale that is known at least about; `range` says what is known of it. A pose that the caller gave is what is
-    /// judged; what is found beside it are its rivals.
+    /// Searches with a scale that is known at least approximately; `range` bounds it. With a pose from the caller, that pose is judged, and
+    /// the candidates of the search are its rivals.
     fn search(
         &mut self,
         scale: f64,
@@ -238,7 +237,7 @@ impl<'a> Task<'a> {
                 initial = Some(found.sampled.given(start, with_scale, self.params.refinement()));
             }
             if let Some(attempt) = attempt {
-                // All poses are judged by the same matches, those of the last search.
+                // All candidates are judged by the same matches, those of the last round.
                 found.known.iter_mut().chain(&mut initial).for_each(|c| attempt.count(&found.sampled, c));
                 found.known.extend(attempt.candidates(&found.sampled, with_scale, self.params.refinement()));
                 found.attempt = Some(attempt);
@@ -276,7 +275,7 @@ impl<'a> Task<'a> {
                 break;
             }
         }
-        // The pose that was judged, with the numbers that it was judged by, comes first.
+        // The answer comes first, with the numbers that it was judged by.
         if let Some((this, _)) = &found.pose {
             let this = this.clone();
             let is_it = |c: &Candidate| given.is_none() && c.start == this.start;
@@ -286,7 +285,7 @@ impl<'a> Task<'a> {
         Ok(found)
     }
 
-    /// Starts from the caller's pose.
+    /// Judges the caller's pose, and searches for rivals.
     fn start_from(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
         let [from, to] = if self.swapped {
             [self.pair.fixed.center(), self.pair.moving.center()]
@@ -302,7 +301,7 @@ impl<'a> Task<'a> {
         self.search(start.scale(), range, Some(start))
     }
 
-    /// Refines a pose on denser points, and judges it.
+    /// Refines a candidate on denser points and judges it.
     fn refine_and_judge(
         &mut self,
         found: &Found,
@@ -339,7 +338,7 @@ impl<'a> Task<'a> {
         (this, judgement)
     }
 
-    /// The clouds sampled more densely, and the voxel of the others in fixed units.
+    /// Samples the clouds more densely; also returns the voxel of the search in fixed units.
     fn dense(&self, sampled: &SampledPair, scale: f64) -> (SampledPair, f64) {
         let voxel = sampled.voxel(scale);
         (self.pair.sampled(FINE * sampled.moving.voxel, FINE * sampled.fixed.voxel), voxel)
@@ -356,7 +355,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// From the coordinates of the fixed cloud's centre to those of the target as it was given.
+    /// Maps coordinates relative to the fixed cloud's centre to those of the target as given.
     fn target_frame(&self, pose: &Similarity) -> Similarity {
         if self.swapped {
             pose.inverse().then(&shift(self.pair.moving.center()))
@@ -365,14 +364,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// A pose of the moving on the fixed cloud as one of the source on the target.
+    /// Converts a pose from moving to fixed, relative to the centres, to one from source to target as given.
     fn outward(&self, pose: &Similarity) -> Similarity {
         let from_moving = shift(self.pair.moving.center().map(|x| -x));
         let full = from_moving.then(pose).then(&shift(self.pair.fixed.center()));
         if self.swapped { full.inverse() } else { full }
     }
 
-    /// A match from moving to fixed, about their centres, as one from source to target as they were given.
+    /// Converts a match from moving to fixed, relative to the centres, to one from source to target as given.
     fn outward_points(&self, [moving, fixed]: [[f64; 3]; 2]) -> [[f64; 3]; 2] {
         let pair =
             [shift(self.pair.moving.center()).apply(moving), shift(self.pair.fixed.center()).apply(fixed)];
@@ -446,7 +445,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Which cloud moves: the one with fewer points; of equally many the one whose coordinates come first.
+/// Order of two clouds: the one with fewer points first, ties by coordinates. The first one moves.
 fn order(source: &PreparedCloud, target: &PreparedCloud) -> Ordering {
     let (a, b) = (source.points(), target.points());
     a.len().cmp(&b.len()).then_with(|| {
@@ -455,7 +454,7 @@ fn order(source: &PreparedCloud, target: &PreparedCloud) -> Ordering {
     })
 }
 
-/// What is known of `1/s`.
+/// Bounds of `1/s`.
 fn inverse_scale(scale: Scale) -> Scale {
     let inverse = match scale {
         Scale::Unknown => Ok(Scale::Unknown),

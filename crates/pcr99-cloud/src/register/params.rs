@@ -1,11 +1,11 @@
-//! The parameters of a registration, checked when they are made.
+//! Parameters of a registration.
 
 use pcr99::{Positive, Scale, Similarity};
 
 use super::RegisterError;
 use crate::refine::Refinement;
 
-/// The parameters of a registration. All have defaults.
+/// Parameters of a registration. All have defaults, and all are checked when they are set.
 ///
 /// ```
 /// use pcr99_cloud::{RegisterParams, Refinement};
@@ -46,44 +46,45 @@ impl RegisterParams {
         Self::default()
     }
 
-    /// The edge of a voxel, in target units. Default: from the density and extent of both clouds. One that would leave more points than
-    /// can be matched all with all (40 000) is made coarser; one that is finer than the points are apart leaves them as they are, and
-    /// hardly any has neighbours to tell its normal by. The outcome has the voxel that was used.
+    /// Edge of a voxel, in target units. Default: chosen from the density and extent of both clouds.
+    ///
+    /// A voxel that leaves more than 40 000 points is made coarser. A voxel finer than the point spacing leaves hardly any point enough
+    /// neighbours for a normal. The result has the voxel that was used.
     ///
     /// # Errors
-    /// Unless finite and positive.
+    /// When it is not finite and positive.
     pub fn with_voxel(self, voxel: f64) -> Result<Self, RegisterError> {
         Ok(Self { voxel: Some(Positive::new("voxel", voxel)?), ..self })
     }
 
-    /// What is known of the scale. Default: it is one.
+    /// Known scale, range of scales or unknown scale. Default: a known scale of one.
     #[must_use]
     pub fn with_scale(self, scale: Scale) -> Self {
         Self { scale, ..self }
     }
 
-    /// How the pose is refined. Default: point to plane.
+    /// Method of refinement. Default: point-to-plane.
     #[must_use]
     pub fn with_refinement(self, refinement: Refinement) -> Self {
         Self { refinement, ..self }
     }
 
-    /// A pose to start from: what is refined and judged. Poses that a search finds beside it are its rivals, and matches must speak for it.
+    /// An initial pose. It is refined and judged; a search still runs, and a better pose that it finds counts against it.
     #[must_use]
     pub fn with_initial(self, target_from_source: Similarity) -> Self {
         Self { initial: Some(target_from_source), ..self }
     }
 
-    /// How many distinct poses are taken from the matches and held against the clouds, at most. Default 8.
+    /// Largest number of candidates that are taken from the matches and compared with the clouds. Default 8.
     ///
     /// # Errors
-    /// When zero.
+    /// When it is zero.
     pub fn with_candidates(self, candidates: usize) -> Result<Self, RegisterError> {
         pcr99::Params::new().with_candidates(candidates)?;
         Ok(Self { candidates, ..self })
     }
 
-    /// How many threads to use; 0, the default, takes all cores. The result does not depend on it.
+    /// Number of threads; 0, the default, uses all cores. The result does not depend on it.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
@@ -95,37 +96,37 @@ impl RegisterParams {
         Self { seed, ..self }
     }
 
-    /// The edge of a voxel, when it is given.
+    /// Edge of a voxel; `None` when it is chosen automatically.
     pub fn voxel(&self) -> Option<Positive> {
         self.voxel
     }
 
-    /// What is known of the scale.
+    /// Known scale, range of scales or unknown scale.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// How the pose is refined.
+    /// Method of refinement.
     pub fn refinement(&self) -> Refinement {
         self.refinement
     }
 
-    /// The pose to start from.
+    /// The initial pose.
     pub fn initial(&self) -> Option<&Similarity> {
         self.initial.as_ref()
     }
 
-    /// How many poses are held against the clouds at most.
+    /// Largest number of candidates that are compared with the clouds.
     pub fn candidates(&self) -> usize {
         self.candidates
     }
 
-    /// How many threads to use; 0 takes all cores.
+    /// Number of threads; 0 uses all cores.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The seed.
+    /// Seed of the search.
     pub fn seed(&self) -> u64 {
         self.seed
     }

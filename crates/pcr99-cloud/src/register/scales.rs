@@ -1,9 +1,9 @@
-//! Unknown scale: descriptors of both clouds at voxel sizes in many ratios, each ratio a guess of the scale.
+//! Unknown scale: descriptors at voxel sizes in several ratios, each of which implies a scale.
 //!
-//! By itself each cloud gets the voxel at which it fills some thousand cells, which makes its size one. Two clouds that share only part
-//! of a scene differ in size by more than the scale, so that ratios around the first are tried, the likeliest first. Descriptors bear
-//! voxels that are off by a tenth or two; steps of a third of an octave leave no gap. When one ratio has given a scale that the clouds
-//! bear out, all is searched again with voxels of exactly that ratio.
+//! Each cloud alone gets the voxel at which it fills about 5000 cells. The ratio of the two voxels is the first scale. Two clouds that
+//! share only a part of a scene differ in extent by more than the scale, so ratios around the first are tried, nearest first. Descriptors
+//! tolerate voxels that are off by 10 % to 20 %, so steps of a third of an octave leave no gap. Once a ratio yields a scale that the clouds
+//! confirm, everything is searched again with voxels of exactly that ratio.
 
 use pcr99::Scale;
 
@@ -12,21 +12,21 @@ use super::{
     search::{Candidate, Effort},
 };
 
-/// The step between ratios: the cube root of two.
+/// Step between ratios: the cube root of two.
 const STEP: f64 = 1.259_921_049_894_873_2;
-/// Steps to either side of the first ratio.
+/// Number of steps to either side of the first ratio.
 const STEPS: i32 = 4;
-/// A ratio gives scales up to so many times itself or its inverse.
+/// Range of scales searched with one ratio: from the ratio divided by this to the ratio times this.
 const REACH: f64 = 1.35;
-/// A pose whose matches agree by chance less than once in so many powers of ten, …
+/// The search for a ratio ends with a candidate whose log₁₀ of the number of false alarms is below this, …
 const CLEAR_EVIDENCE: f64 = -20.0;
-/// … whose surfaces are no farther apart than this, in voxels, …
+/// … whose surfaces are at most this far apart, in voxels, …
 const CLEAR_RESIDUAL: f64 = 0.35;
-/// … and so many of whose normals agree, ends the search for a ratio.
+/// … and at least this fraction of whose normals agree.
 const CLEAR_AGREEMENT: f64 = 0.65;
 
 impl Task<'_> {
-    /// Searches for the scale, then with it.
+    /// Searches for the scale, then for the pose.
     pub(super) fn search_scales(&mut self) -> Result<Found, RegisterError> {
         let (moving, fixed) = (self.pair.moving.density().voxel(), self.pair.fixed.density().voxel());
         let bounds = match self.scale {
@@ -35,7 +35,7 @@ impl Task<'_> {
         };
         let mut best: Option<Candidate> = None;
         for step in (0..=2 * STEPS).map(|k| if k % 2 == 0 { k / 2 } else { -(k + 1) / 2 }) {
-            // The coarser of the two voxels gives way to coarser ones still, so that neither cloud is sampled beyond its density.
+            // The coarser of the two voxels is made coarser still, so that neither cloud is sampled beyond its density.
             let coarser = STEP.powi(step.abs());
             let (moving, fixed) =
                 if step > 0 { (moving, fixed * coarser) } else { (moving * coarser, fixed) };
@@ -82,7 +82,7 @@ impl Task<'_> {
     }
 }
 
-/// Scales about this one, as far as `bounds` allow.
+/// Range of scales around this one, within `bounds`.
 pub(super) fn around(scale: f64, bounds: Scale) -> Result<Scale, RegisterError> {
     let (low, high) = (scale / REACH, scale * REACH);
     Ok(match bounds {

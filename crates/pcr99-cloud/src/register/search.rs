@@ -1,4 +1,4 @@
-//! From descriptors to poses that the matches support, held against the clouds.
+//! Search: from descriptors to candidates, which are compared with the clouds.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,30 +20,30 @@ use crate::{
     votes::{Side, Voters, Votes},
 };
 
-/// How far a right match may be off, in voxels: two centroids of the same surface are up to one apart.
+/// Inlier threshold of matches, in voxels: two centroids of the same surface are up to one voxel apart.
 pub(super) const THRESHOLD: f64 = 1.5;
-/// More matches than this are not searched: the time grows with their square.
+/// Largest number of matches that are searched: the time grows with its square.
 const MOST_MATCHES: usize = 4000;
-/// Pairs of matches that are tried at most in each subset. What shows only after more of them is not borne out by the clouds.
+/// Largest number of pairs of matches that are tried in each subset. Candidates that needed more were never confirmed by the clouds.
 const MOST_TRIED: u64 = 20_000;
-/// Points that are used to bring a candidate into place, …
+/// Number of points for the last steps of coarse refinement.
 const COARSE_POINTS: usize = 1000;
-/// … of which so many do until it hardly moves …
+/// Number of points for the steps before, until the pose hardly moves.
 const ROUGH_POINTS: usize = 300;
-/// … and so many steps with all remain.
+/// Number of the last steps.
 const LAST_STEPS: usize = 4;
-/// Points of each cloud that are asked what they say of a pose.
+/// Number of points of each cloud that vote on a pose.
 const VOTER_POINTS: usize = 1000;
-/// Matches that must agree on a shift before it is tried as a rival.
+/// Smallest number of matches that agree on a shift for it to be tried as a rival.
 const SHIFT_VOTES: usize = 4;
-/// Shifts that are tried.
+/// Largest number of shifts that are tried.
 const SHIFTS: usize = 6;
-/// Descriptors that decide which side the normals of one cloud are on.
+/// Number of descriptors that decide whether the normals of one cloud are reversed.
 const PROBES: usize = 400;
-/// Of those of the other cloud, one in so many is looked at.
+/// One in this many descriptors of the other cloud is compared with them.
 const PROBED: usize = 2;
 
-/// The two clouds in the order in which they are worked on: the moving one is put onto the fixed one.
+/// The two clouds in internal order: `moving` is mapped onto `fixed`.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
     pub(super) moving: &'a PreparedCloud,
@@ -51,18 +51,18 @@ pub(super) struct Pair<'a> {
     pub(super) orientation: Orientation,
 }
 
-/// The clouds at one size of voxels, and who of them is asked about poses.
+/// Both clouds sampled at one voxel size, with their voters.
 #[derive(Debug, Clone)]
 pub(super) struct SampledPair {
     pub(super) moving: Arc<SampledCloud>,
     pub(super) fixed: Arc<SampledCloud>,
     voters: OnceLock<Voters>,
-    /// Of the moving and the fixed cloud, once they are made.
+    /// Features of the moving and of the fixed cloud, once they are computed.
     features: OnceLock<[Arc<Features>; 2]>,
 }
 
 impl SampledPair {
-    /// The voxel under a pose of this scale, in fixed units: the coarser of the two.
+    /// Voxel under a pose of this scale, in fixed units: the coarser of the two.
     pub(super) fn voxel(&self, scale: f64) -> f64 {
         self.fixed.voxel.max(scale * self.moving.voxel)
     }
@@ -71,7 +71,7 @@ impl SampledPair {
         Icp { source: &self.moving, target: &self.fixed, refinement, with_scale, faces: true, points }
     }
 
-    /// Brings `start` into place.
+    /// Refines `start` on the sampled points.
     pub(super) fn refine_coarsely(
         &self,
         start: Similarity,
@@ -89,13 +89,13 @@ impl SampledPair {
         all.run(near, THRESHOLD * voxel, THRESHOLD * voxel, LAST_STEPS)
     }
 
-    /// How firmly the overlap holds the pose: least eigenvalue of the mean of `row·rowᵀ`, lengths in units in which turning and shifting weigh the same.
+    /// How firmly the overlap constrains the pose, see [`Icp::rigidity`].
     pub(super) fn rigidity(&self, pose: &Similarity) -> f64 {
         let icp = self.icp(Refinement::PointToPlane, false, 2 * COARSE_POINTS);
         icp.rigidity(pose, THRESHOLD * self.voxel(pose.scale()))
     }
 
-    /// Whether two poses put the moving cloud to different places: the mean way from one to the other is more than a few voxels.
+    /// Whether two poses differ: the mean distance between the two positions of a point is above four voxels.
     pub(super) fn differ(&self, a: &Similarity, b: &Similarity) -> bool {
         let limit = 4.0 * self.voxel(a.scale());
         let stride = self.moving.points.len().div_ceil(64).max(1);
@@ -105,17 +105,17 @@ impl SampledPair {
         sum > count * limit
     }
 
-    /// Those who are asked.
+    /// The points that vote on poses.
     pub(super) fn voters(&self) -> &Voters {
         let chosen = || Voters::of(&self.moving, &self.fixed, VOTER_POINTS);
         if self.voters.get().is_none() {
-            // Not inside the cell, see `SampledCloud::normals`.
+            // Computed outside of the cell, see `SampledCloud::normals`.
             let _ = self.voters.set(chosen());
         }
         self.voters.get_or_init(chosen)
     }
 
-    /// What the clouds say of a pose.
+    /// Votes of both clouds on a pose.
     pub(super) fn votes_on(&self, pose: &Similarity) -> Votes {
         let [moving, fixed] = match self.features.get() {
             Some([moving, fixed]) => [
@@ -127,7 +127,7 @@ impl SampledPair {
         self.voters().votes_on(moving, fixed, pose, self.voxel(pose.scale()))
     }
 
-    /// Share of a few points of the moving cloud that the fixed one explains under a pose.
+    /// Fraction of a few points of the moving cloud that the fixed cloud explains under a pose.
     pub(super) fn explained_roughly(&self, pose: &Similarity, points: usize) -> f64 {
         let reach = THRESHOLD * self.voxel(pose.scale());
         let stride = self.moving.points.len().div_ceil(points).max(1);
@@ -146,7 +146,7 @@ impl SampledPair {
         explained as f64 / all.max(1) as f64
     }
 
-    /// The caller's pose, brought into place.
+    /// The caller's pose, refined coarsely.
     pub(super) fn given(&self, start: Similarity, with_scale: bool, refinement: Refinement) -> Candidate {
         let pose = match refinement {
             Refinement::None => start,
@@ -155,7 +155,7 @@ impl SampledPair {
         Candidate::without_matches(self, start, pose)
     }
 
-    /// A pose to fall back on: the middles and the principal axes on each other, of the four ways to do so the one that fits best.
+    /// Fallback without matches: centres and principal axes are aligned. Of the four ways to do so, the one that fits best.
     pub(super) fn guess(&self, scale: f64, with_scale: bool) -> Candidate {
         let (from, from_axes) = principal_axes(&self.moving.points);
         let (to, to_axes) = principal_axes(&self.fixed.points);
@@ -212,26 +212,26 @@ impl Candidate {
     }
 }
 
-/// Matches that were searched, and what they said.
+/// Matches, and the result of the search among them.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Points of the two sampled, by their numbers, …
+    /// Matches as indices into the two sampled clouds.
     pairs: Vec<[usize; 2]>,
-    /// … and by their places.
+    /// The same matches as coordinates.
     matches: Correspondences,
     found: Registration,
 }
 
-/// How hard to look.
+/// Which matches are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effort {
-    /// Matches that are each other's nearest, normals on the likelier side.
+    /// Mutual nearest neighbours, with normals on the likelier side.
     Mutual,
-    /// All nearest, both ways, normals on either side.
+    /// All nearest neighbours, both ways, with normals on either side.
     All,
 }
 
-/// Pools the matches of several kinds of descriptors: the search does not mind wrong ones.
+/// Pools the matches of several kinds of descriptors. The search tolerates wrong matches.
 pub(super) fn pool(
     moving: &Features,
     fixed: &Features,
@@ -263,7 +263,7 @@ pub(super) fn pool(
     pool
 }
 
-/// Whether the normals of one cloud seem to be on the other side: most descriptors of a sample have a nearer neighbour when turned.
+/// Whether the normals of one cloud seem to be reversed: most descriptors of a sample have a nearer neighbour after reversal.
 fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
     let stride = from.len().div_ceil(PROBES).max(1);
     let probes: Vec<Descriptor> = from.iter().step_by(stride).copied().collect();
@@ -288,7 +288,7 @@ impl Pair<'_> {
         SampledPair { moving, fixed, voters: OnceLock::new(), features: OnceLock::new() }
     }
 
-    /// Searches matches between descriptors at these sampled for poses; `None` when there are too few to search.
+    /// Matches the descriptors of two sampled clouds and searches the matches for poses; `None` when there are too few to search.
     pub(super) fn attempt(
         &self,
         sampled: &SampledPair,
@@ -306,7 +306,7 @@ impl Pair<'_> {
         let [moving, fixed] = sampled.features.get_or_init(|| [moving, fixed]);
         let pairs = pool(moving, fixed, self.orientation, effort).into_pairs(MOST_MATCHES);
         clock.lap("matching");
-        // Fewer than three, or all in one place: nothing to search, which is an outcome and no error.
+        // Fewer than three matches, or all in one place, are a result and not an error.
         let Ok(matches) =
             Correspondences::from_indices(&sampled.moving.points, &sampled.fixed.points, &pairs)
         else {
@@ -334,7 +334,7 @@ impl Attempt {
         self.found.candidates.len()
     }
 
-    /// Each pose that the matches support, brought into place and held against the clouds.
+    /// Each pose that the matches support, refined coarsely and compared with the clouds.
     pub(super) fn candidates(
         &self,
         sampled: &SampledPair,
@@ -347,14 +347,14 @@ impl Attempt {
             .collect()
     }
 
-    /// A pose, and what these matches and the clouds say of it.
+    /// A pose with these matches and the votes of the clouds.
     pub(super) fn compare(&self, sampled: &SampledPair, start: Similarity, pose: Similarity) -> Candidate {
         let mut candidate = Candidate::without_matches(sampled, start, pose);
         self.count(sampled, &mut candidate);
         candidate
     }
 
-    /// What these matches say of a pose that was found among others.
+    /// Counts these matches for a candidate of another round.
     pub(super) fn count(&self, sampled: &SampledPair, candidate: &mut Candidate) {
         if let Some(judged) = self.assess(sampled, &candidate.pose) {
             candidate.inliers = judged.inliers.len();
@@ -367,8 +367,8 @@ impl Attempt {
         Some(assess(&self.matches, pose, threshold))
     }
 
-    /// Shifts on which several matches agree once the moving cloud is turned as `pose` has it: by them a scene repeats itself. Most
-    /// votes first.
+    /// Shifts on which several matches agree once the moving cloud is rotated by `pose`: the scene repeats itself at these distances. The
+    /// most frequent come first.
     pub(super) fn shifts(&self, sampled: &SampledPair, pose: &Similarity) -> Vec<[f64; 3]> {
         let cell = 2.0 * THRESHOLD * sampled.fixed.voxel;
         let mut table = KeyTable::new();
@@ -389,13 +389,13 @@ impl Attempt {
             .map(|(votes, sum)| (votes, sum.map(|x| x / votes as f64)))
             .filter(|(_, by)| dot(*by, *by) > cell * cell)
             .collect();
-        // Stable: of equals the one that came first.
+        // The sort is stable: the first of equals stays first.
         voted.sort_by_key(|(votes, _)| std::cmp::Reverse(*votes));
         voted.into_iter().take(SHIFTS).map(|(_, by)| by).collect()
     }
 
-    /// What the matches say of the final pose, their points still from moving to fixed about the centres; `unit` is one fixed unit
-    /// in target units.
+    /// Matches and evidence of the final pose. Points are still from moving to fixed, relative to the centres; `unit` is one fixed unit in
+    /// target units.
     pub(super) fn summary(
         &self,
         sampled: &SampledPair,

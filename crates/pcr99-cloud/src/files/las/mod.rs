@@ -7,13 +7,10 @@
 //! wrong symbol. No check short of decoding can foresee that, so it runs in a thread of its own, whose panics become
 //! errors ([`is_decoding`] tells panic hooks of it) and whose stack is watched wherever it reads a byte (`decoder`).
 
-/// Sizes inside of compressed chunks, checked.
 mod chunks;
 
-/// Bytes of points, decompressed or as they are.
 mod decoder;
 
-/// What the header says, checked.
 mod header;
 
 use std::cell::Cell;

@@ -5,7 +5,6 @@
 /// Clouds as arrays.
 pub(crate) mod cloud;
 
-/// The header: type, order and shape.
 mod header;
 
 use std::io::{self, Read};

@@ -5,19 +5,14 @@
 //! values per point (histograms, padding) are passed over. Only compressed files are held in memory as a whole, since
 //! they store one field after the other.
 
-/// Values as text.
 mod ascii;
 
-/// Values in binary, compressed or not.
 mod binary;
 
-/// What the file holds.
 mod header;
 
-/// The decompressor.
 mod lzf;
 
-/// Writing.
 mod write;
 
 use std::io::BufRead;

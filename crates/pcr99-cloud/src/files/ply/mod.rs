@@ -5,16 +5,12 @@
 //! allocated, and errors name the line or the byte; the libraries at hand do not do all three. Of a vertex its position,
 //! normal, colour and intensity are read, whatever their types and order; lists and other elements are passed over.
 
-/// Values as text.
 mod ascii;
 
-/// Values in binary.
 mod binary;
 
-/// What the file holds.
 mod header;
 
-/// Writing.
 mod write;
 
 use std::io::BufRead;

@@ -4,10 +4,8 @@
 //! comment lines that begin with `#` or `//`; either line ending; a byte order mark; a separator at the
 //! end of a line.
 
-/// Bytes → lines that hold something.
 mod lines;
 
-/// Lines → rows of fields, with an optional header.
 mod rows;
 
 pub(crate) use lines::{Lines, MAX_LINE, read_line};

@@ -1,10 +1,8 @@
 //! ZIP archives, as far as `.npz` needs them: files stored or deflated, sizes of 32 or 64 bits, one
 //! disk, no encryption. Every file read is checked against its CRC-32.
 
-/// Checksums.
 mod crc;
 
-/// The list of files at the end of the archive.
 mod directory;
 
 use std::io::{self, Read, Seek, SeekFrom};
