@@ -24,11 +24,11 @@ pub enum FileError {
     Io {
         /// The file, quoted, or the name of the stream.
         file: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         #[source]
         cause: io::Error,
     },
-    /// The path is that of a directory.
+    /// The path is a directory.
     #[error("cannot read {file}: it is a directory; name a file inside it")]
     Directory {
         /// The directory, quoted.
@@ -37,7 +37,7 @@ pub enum FileError {
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A cloud is to be written in a format that the extension does not name.
+    /// The extension of an output file names no known format.
     #[error(
         "cannot write {file}: its extension names no format that clouds are written in; use one of {}",
         CloudFormat::EXTENSIONS
@@ -46,28 +46,28 @@ pub enum FileError {
         /// The file, quoted.
         file: String,
     },
-    /// A cloud to be written is not in order.
+    /// A cloud to be written has lists of different lengths.
     #[error("cannot write {file}: {cause}")]
     Unequal {
         /// The file, quoted.
         file: String,
-        /// What is wrong with the cloud.
+        /// The list whose length differs.
         #[source]
         cause: UnequalLengths,
     },
-    /// The bytes are not what they should be.
+    /// The content of the file is malformed.
     #[error("{file}{place}: {problem}")]
     Malformed {
         /// The file, quoted, or the name of the stream; for archives with the array's name.
         file: String,
-        /// Where in the file.
+        /// Position in the file.
         place: Place,
-        /// What is wrong there, and what to do. Boxed to keep results small.
+        /// The defect and its remedy. Boxed to keep results small.
         problem: Box<Problem>,
     },
 }
 
-/// A place in a file. Lines and columns of text count from 1, as editors do; rows and columns of arrays
+/// A position in a file. Lines and columns of text count from 1, as editors do; rows and columns of arrays
 /// and bytes count from 0, as `NumPy` and hex viewers do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -106,7 +106,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong at a place.
+/// A defect of a file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -152,16 +152,16 @@ pub enum Problem {
         /// The value.
         value: f64,
     },
-    /// An index that is no whole number, or too large to be one.
+    /// An index that is not a whole number, or too large.
     #[error("{value} is not an index; indices are whole numbers that count from 0")]
     NotAnIndex {
         /// The value.
         value: f64,
     },
-    /// The file is in order but holds nothing.
+    /// The file is well-formed but empty.
     #[error("there are no {what} in it; at least one is needed")]
     Nothing {
-        /// What was looked for: `matches`, `points`, `index pairs`.
+        /// The missing things: `matches`, `points`, `index pairs`.
         what: &'static str,
     },
 }
@@ -207,7 +207,7 @@ pub(crate) fn quote(text: &str) -> String {
     format!("`{}`", shortened(text, 40))
 }
 
-/// What a library said, for use in a message: as it is, on one line, of bounded length.
+/// Message of another library, on one line and of bounded length.
 pub(crate) fn said(error: &impl fmt::Display) -> String {
     shortened(&error.to_string(), 200)
 }

@@ -12,7 +12,7 @@ use crate::cloud::{Attribute, Cloud};
 use crate::error::{Fault, FileError, Problem, label};
 use pcr99_base::output_file::OutputFile;
 
-/// Reads the cloud at `path`, with all that a [`Cloud`] holds and the format knows.
+/// Reads the cloud at `path` with all attributes that the format holds.
 ///
 /// * `.ply`: the element `vertex`, in ASCII or binary of either byte order, with any layout of properties.
 /// * `.pcd`: ASCII, binary and compressed, with any layout of fields.
@@ -22,21 +22,21 @@ use pcr99_base::output_file::OutputFile;
 /// * `.obj`: vertices, their colours, and their normals when there is one for each.
 /// * `.bin`: KITTI scans (x y z intensity in single precision).
 /// * Anything else: text (XYZ, TXT, CSV, ASC, PTS …) with at least three columns. When a header names columns `x`,
-///   `y` and `z`, those are taken, else the first three.
+///   `y` and `z`, those are used, otherwise the first three.
 ///
-/// Columns of `.npy` and of text without names, after the first three, are taken for what they look like: a fourth is
+/// Further columns of `.npy` arrays and of text without names are interpreted by their values: a fourth is
 /// the intensity, three more are normals if they have unit length and colours if they are whole numbers from 0 to
 /// 255, and so on for combinations of these.
 ///
-/// The extension may be of any case; a file whose first bytes are those of PLY, PCD, LAS, E57 or `.npy` is read as
-/// what it is under any name.
+/// The extension may be in any case. A file with the signature of PLY, PCD, LAS, E57 or `.npy` is read in that
+/// format, whatever its extension.
 ///
-/// NaN and infinite coordinates come back as they are: organised scans hold such points where they saw
-/// nothing, and index pairs refer to the positions in the file, so that dropping them
-/// ([`Cloud::without_missing`]) is only for the caller to do.
+/// Points with NaN and infinite coordinates are kept: organised scans hold them where they saw
+/// nothing, and index pairs refer to positions in the file.
+/// [`Cloud::without_missing`] removes them.
 ///
 /// # Errors
-/// When the file cannot be read or is not as above, and when there is no point in it.
+/// When the file cannot be read, is malformed, or holds no point.
 pub fn read_cloud(path: &Path) -> Result<Cloud, FileError> {
     read(path, Want::Everything)
 }
@@ -82,7 +82,7 @@ fn from(reader: BufReader<File>, size: Option<u64>, format: Format, want: Want) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloudFormat {
-    /// PLY, binary, little end first; each property in single precision if that is exact, else in double.
+    /// PLY, binary, little-endian; each property in single precision if that is exact, else in double.
     Ply,
     /// PCD, binary. Coordinates are in single precision, which is all that many readers take, unless it would move a
     /// point by more than a millionth of the cloud's extent.
@@ -126,21 +126,21 @@ impl CloudFormat {
     }
 }
 
-/// What became of a cloud that was written.
+/// Summary of a written cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// How many points are in the file.
+    /// Number of points in the file.
     pub points: usize,
-    /// How many points were left out because they are missing (NaN or infinite) and the format has no place for that.
+    /// Number of missing points (NaN or infinite) that the format cannot hold.
     pub dropped: usize,
-    /// What is in the file beside the points.
+    /// Attributes in the file.
     pub kept: Vec<Attribute>,
-    /// What the cloud has and the format has no place for.
+    /// Attributes of the cloud that the format cannot hold.
     pub lost: Vec<Attribute>,
 }
 
-/// Writes `cloud` to the file at `path`, in the format that its extension names ([`CloudFormat`]). The file appears whole
-/// or not at all; one that is there is replaced.
+/// Writes `cloud` to the file at `path`, in the format that its extension names ([`CloudFormat`]). The file is written completely
+/// or not at all; an existing file is replaced.
 ///
 /// # Errors
 /// When the extension is not known, when the lists of `cloud` differ in length, and when the file cannot be written.

@@ -1,6 +1,6 @@
 //! E57 files, read by the crate `e57`: all scans, each moved by its pose.
 //!
-//! The crate checks the checksums of the pages that it reads. What it does not doubt, and is checked here first, is how
+//! The crate verifies page checksums. It does not check, and this module does, how
 //! many points a scan has (no more than the file has bits) and the ranges of its integers. Its raw reader is used: the
 //! simple one stops at packets that complete no point, turns intensities into colours, and has angles converted by
 //! functions that differ from machine to machine.
@@ -14,7 +14,7 @@ use super::fields::{Depth, Want, scaled};
 use crate::cloud::Cloud;
 use crate::error::{Fault, said};
 
-/// What is wrong with an E57 file.
+/// Error in an E57 file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum E57Error {
@@ -24,7 +24,7 @@ pub enum E57Error {
     /// The library that decodes the file refused it before the first point.
     #[error("the file is no E57 file, or damaged ({cause}); copy or export it again")]
     File {
-        /// What the library said, shortened.
+        /// Message of the decoding library, shortened.
         cause: String,
     },
     /// A scan cannot be read.
@@ -35,11 +35,11 @@ pub enum E57Error {
     Scan {
         /// The scan, from 0.
         scan: usize,
-        /// How many points it promises.
+        /// Number of points that the header declares.
         promised: u64,
-        /// How many were decoded before.
+        /// Number of points that were decoded before.
         found: u64,
-        /// What the library said, shortened.
+        /// Message of the decoding library, shortened.
         cause: String,
     },
     /// A scan has neither kind of coordinates.
@@ -57,7 +57,7 @@ pub enum E57Error {
     TooMany {
         /// The scan, from 0.
         scan: usize,
-        /// How many points it promises.
+        /// Number of points that the header declares.
         promised: u64,
         /// The size of the file.
         size: u64,
@@ -80,7 +80,7 @@ pub(super) fn read(reader: BufReader<File>, size: Option<u64>, want: Want) -> Re
     for (number, scan) in scans.iter().enumerate() {
         columns.push(Columns::of(scan, number, size)?);
     }
-    // An attribute is known when all scans have it.
+    // An attribute is present when all scans have it.
     let known = |has: fn(&Columns) -> bool| want == Want::Everything && columns.iter().all(has);
     let mut found = Scans {
         points: Vec::new(),
@@ -91,7 +91,7 @@ pub(super) fn read(reader: BufReader<File>, size: Option<u64>, want: Want) -> Re
     for (number, (scan, columns)) in scans.iter().zip(&columns).enumerate() {
         found.read(&mut file, number, scan, columns)?;
     }
-    // The sensor has one place only if there is one scan.
+    // The sensor has one position only when there is one scan.
     let viewpoint = match scans.as_slice() {
         [scan] => scan.transform.as_ref().map(|pose| {
             let place = &pose.translation;
@@ -108,10 +108,10 @@ pub(super) fn read(reader: BufReader<File>, size: Option<u64>, want: Want) -> Re
     })
 }
 
-/// Where the values of a point stand among those of a scan.
+/// Columns of the values of a point.
 struct Columns {
     position: Position,
-    /// The column that says whether the position is one.
+    /// Column that marks invalid positions.
     invalid: Option<usize>,
     normal: Option<[usize; 3]>,
     color: Option<[usize; 3]>,
@@ -126,7 +126,7 @@ enum Position {
 }
 
 impl Columns {
-    /// Finds the values of a scan, and checks what the library takes for granted.
+    /// Finds the columns of a scan, and checks what the library assumes.
     fn of(scan: &PointCloud, number: usize, size: u64) -> Result<Self, Fault> {
         use RecordName as Name;
         let promised = scan.records;
@@ -169,7 +169,7 @@ impl Columns {
     }
 }
 
-/// What has been read so far.
+/// State of the reader.
 struct Scans {
     points: Vec<[f64; 3]>,
     normals: Option<Vec<[f64; 3]>>,
@@ -238,13 +238,13 @@ fn range(record: &Record) -> Option<[f64; 2]> {
     (range[1] > range[0]).then_some(range)
 }
 
-/// The place of a point given by its distance and two angles in radians, the second upwards from the xy plane.
+/// Cartesian coordinates of a point given by distance, azimuth and elevation above the xy plane (radians).
 fn cartesian([range, azimuth, elevation]: [f64; 3]) -> [f64; 3] {
     let ((sin_a, cos_a), (sin_e, cos_e)) = (libm::sincos(azimuth), libm::sincos(elevation));
     [range * cos_e * cos_a, range * cos_e * sin_a, range * sin_e]
 }
 
-/// `vector` turned by the unit quaternion `(w, v)` of `pose`: `p + 2w(v×p) + 2v×(v×p)`.
+/// `vector` rotated by the unit quaternion `(w, v)` of `pose`: `p + 2w(v×p) + 2v×(v×p)`.
 fn turned(pose: &Transform, vector: [f64; 3]) -> [f64; 3] {
     let turn = &pose.rotation;
     let axis = [turn.x, turn.y, turn.z];
@@ -253,7 +253,7 @@ fn turned(pose: &Transform, vector: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|k| vector[k] + 2.0 * (turn.w * once[k] + twice[k]))
 }
 
-/// `point` turned and shifted.
+/// `point` moved by `pose`.
 fn moved(pose: &Transform, point: [f64; 3]) -> [f64; 3] {
     let shift = &pose.translation;
     let shift = [shift.x, shift.y, shift.z];

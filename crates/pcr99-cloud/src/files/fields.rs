@@ -1,12 +1,12 @@
-//! Which columns of a record hold what, and rows of such columns → a [`Cloud`]: what all formats that are tables
-//! share, be they PLY, PCD or text.
+//! Columns of a table and their attributes, and the conversion of rows to a [`Cloud`]: shared by PLY, PCD and
+//! text.
 
 use std::io;
 
 use crate::cloud::Cloud;
 use crate::error::Fault;
 
-/// What the caller asks for.
+/// What a reader decodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
     /// Positions only: nothing else is decoded.
@@ -32,7 +32,7 @@ const INTENSITIES: [&str; 8] = [
     "quality",
 ];
 
-/// How large the values of a colour may be.
+/// Range of the values of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// From 0 to 255, by the type of the column.
@@ -43,7 +43,7 @@ pub(crate) enum Depth {
     Any,
 }
 
-/// Where a colour stands.
+/// Columns of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Color {
     /// In three columns.
@@ -52,7 +52,7 @@ pub(crate) enum Color {
     Packed(usize),
 }
 
-/// Which columns hold what.
+/// Columns of the attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) position: [usize; 3],
@@ -101,7 +101,7 @@ impl Fields {
     }
 }
 
-/// Colours as they come.
+/// Colours before scaling.
 enum Colors {
     None,
     Bytes(Vec<[u8; 3]>),
@@ -110,7 +110,7 @@ enum Colors {
     Raw(Vec<[f32; 3]>, Depth),
 }
 
-/// A cloud that grows by rows.
+/// A cloud that is built row by row.
 pub(crate) struct Gather {
     points: Vec<[f64; 3]>,
     normals: Option<Vec<[f64; 3]>>,

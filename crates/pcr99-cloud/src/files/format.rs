@@ -1,4 +1,4 @@
-//! Which format a cloud is in: by its first bytes where they tell, else by the extension.
+//! Format of a cloud: by its first bytes where they have a signature, otherwise by the extension.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// By the extension, of any case; text for all that is not known.
+    /// Format by the extension, in any case; text when it is unknown.
     pub(super) fn named(path: &Path) -> Self {
         let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
         match extension.as_deref().and_then(|extension| extension.to_str()) {
@@ -34,8 +34,8 @@ impl Format {
         }
     }
 
-    /// By the first bytes of a file, for formats that begin with a signature. A file under the name of another format is
-    /// read as what it is: names go wrong more often than signatures.
+    /// Format by the first bytes of a file, where formats have a signature. A file with the extension of another format is
+    /// read by its signature: extensions are wrong more often.
     pub(super) fn signed(start: &[u8]) -> Option<Self> {
         let signatures: [(&[u8], Self); 8] = [
             (b"ply\n", Self::Ply),

@@ -1,5 +1,5 @@
-//! What unnamed columns after x, y and z hold: by their number and by their values, and only where both leave no
-//! doubt. The columns of text without a header, and of `.npy` arrays, are judged here.
+//! Content of unnamed columns after x, y and z: decided by their number and values, and only where both are
+//! unambiguous. Applies to text without a header and to `.npy` arrays.
 //!
 //! | columns | read as | also |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | 9 | normal, colour | colour, normal |
 //! | 10 | normal, colour, intensity | colour, normal, intensity; colour, intensity, normal |
 //!
-//! Normals must have unit length (zero and NaN: not known there), colours be whole numbers from 0 to 255; the first
+//! Normals must have unit length (or be zero or NaN, for unknown), colours must be whole numbers from 0 to 255; the first
 //! reading that fits is taken, and without one the columns are ignored.
 
 use crate::cloud::Cloud;
@@ -17,7 +17,7 @@ use crate::cloud::Cloud;
 /// How far the squared length of a normal may be off 1: normals are often written with three digits.
 const SLACK: f64 = 0.02;
 
-/// What one or three columns may hold.
+/// Content of one or three columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Normal,
@@ -31,12 +31,12 @@ impl Part {
     }
 }
 
-/// Whose habits the order of columns follows.
+/// Convention for the order of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
-    /// Nobody's in particular.
+    /// No particular convention.
     Usual,
-    /// Those of scanners that write `.pts`: x y z intensity red green blue.
+    /// Convention of `.pts` files: x y z intensity red green blue.
     Pts,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Unnamed {
     habit: Habit,
     /// Row by row.
     values: Vec<f64>,
-    /// Whether all were numbers so far.
+    /// Whether all values so far were numbers.
     numbers: bool,
 }
 
@@ -87,12 +87,12 @@ impl Unnamed {
         }
     }
 
-    /// Whether the columns hold normals, which no other values look like.
+    /// Whether the columns hold normals: no other values have unit length.
     pub(crate) fn has_normals(&self) -> bool {
         self.reading().is_some_and(|reading| reading.contains(&Part::Normal))
     }
 
-    /// The reading that fits.
+    /// The first reading that fits the values.
     fn reading(&self) -> Option<&'static [Part]> {
         if !self.numbers || self.values.is_empty() {
             return None;
@@ -100,7 +100,7 @@ impl Unnamed {
         readings(self.extra, self.habit).iter().copied().find(|reading| self.fits(reading))
     }
 
-    /// Gives `cloud`, whose points belong to the rows, what the columns hold.
+    /// Adds the attributes in the columns to `cloud`, whose points are the rows.
     pub(crate) fn judge(self, cloud: &mut Cloud) {
         let Some(reading) = self.reading() else { return };
         let mut first = 0;

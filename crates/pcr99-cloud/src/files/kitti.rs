@@ -10,7 +10,7 @@ use crate::error::{Fault, Place};
 /// Bytes of a point.
 const STRIDE: u64 = 16;
 
-/// What is wrong with a KITTI scan.
+/// Error in a KITTI scan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KittiError {

@@ -11,7 +11,7 @@ use crate::error::{Fault, FileError, Place, Problem};
 /// Names of the six coordinates, in their usual order.
 const COORDINATES: [&str; 6] = ["sx", "sy", "sz", "tx", "ty", "tz"];
 
-/// Names under which a header may give the weight.
+/// Accepted names of the weight in a header.
 const WEIGHTS: [&str; 4] = ["weight", "w", "confidence", "score"];
 
 /// Matches between two point sets: `source[i]` belongs to `target[i]`. All values that a reader of this
@@ -36,7 +36,7 @@ impl Matches {
         }
     }
 
-    /// Fails when there are none.
+    /// An error when there are no matches.
     fn or_nothing(self) -> Result<Self, Fault> {
         if self.source.is_empty() {
             Err(Fault::whole(Problem::Nothing { what: "matches" }))
@@ -54,8 +54,8 @@ impl Matches {
 /// * Anything else: text, see [`read_matches_text`].
 ///
 /// # Errors
-/// When the file cannot be read or is not as above; when a value is NaN or infinite, since a match
-/// without a place is a mistake of whoever made it; when there is no match at all.
+/// When the file cannot be read or is malformed, when a value is NaN or infinite, and when there is no
+/// match.
 pub fn read_matches(path: &Path) -> Result<Matches, FileError> {
     let source = Source::open(path)?;
     if has_extension(path, "npz") {
@@ -73,8 +73,8 @@ pub fn read_matches(path: &Path) -> Result<Matches, FileError> {
 ///
 /// Each row has six columns `sx sy sz tx ty tz`, or seven with a weight (confidence, higher is better),
 /// separated by commas, semicolons, tabs or spaces. Blank lines and lines that begin with `#` or `//` are
-/// passed over. A first line without any number is a header; when it has all of the names above, columns
-/// are taken by name, so that their order does not matter and others may stand between them. The weight
+/// skipped. A first line without any number is a header; when it has all of the names above, columns
+/// are chosen by name, in any order and with others between them. The weight
 /// is then the column `weight`, `w`, `confidence` or `score` (the first of these that exists).
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Reading and writing of files: one module per format below; matches, clouds and index pairs on top.
 //!
-//! The format is chosen by the extension (of any case); whatever has no extension of its own is read
-//! as text. Clouds whose first bytes tell their format are read as what they are under any name; for matches and index
-//! pairs the text reader recognises such files and says what they are.
+//! The format is chosen by the extension (in any case); files with an unknown extension are read
+//! as text. Clouds with the signature of a format are read in that format, whatever their extension. For matches and index
+//! pairs, the text reader recognises such files and names their format.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -65,16 +65,16 @@ pub use text::{Hint, TextError};
 pub use transform::{TransformError, read_transform, similarity_of};
 pub use zip::ZipError;
 
-/// Bytes read from a file at a time.
+/// Size of the read buffer, in bytes.
 const BUFFER: usize = 128 * 1024;
 
-/// A file that is open for reading.
+/// A file opened for reading.
 struct Source {
-    /// Its bytes, from the beginning.
+    /// The bytes, from the beginning.
     reader: BufReader<File>,
-    /// Its size; `None` for pipes and devices, which do not tell.
+    /// Size in bytes; `None` for pipes and devices.
     size: Option<u64>,
-    /// What messages call it.
+    /// Name in messages.
     label: String,
 }
 
@@ -93,7 +93,7 @@ impl Source {
     }
 }
 
-/// Whether `path` ends in `.extension`, in any case.
+/// Whether `path` has this extension, in any case.
 fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }

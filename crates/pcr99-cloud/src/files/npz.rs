@@ -39,7 +39,7 @@ fn array_name(file: &str) -> &str {
     file.strip_suffix(".npy").unwrap_or(file)
 }
 
-/// What messages call an array of the archive.
+/// Name of an array of the archive in messages.
 fn inside(label: &str, name: &str) -> String {
     format!("{label}, array `{name}`")
 }

@@ -1,5 +1,5 @@
 //! Vertices of Wavefront OBJ files: lines `v x y z`, with a colour after the position in some; normals (`vn`) when there
-//! is one for each vertex and faces, if there are any, use each with its own vertex only. All other lines are passed over.
+//! is one for each vertex and faces, if there are any, use each with its own vertex only. All other lines are skipped.
 
 use std::io::BufRead;
 
@@ -8,7 +8,7 @@ use super::text::{MAX_LINE, number, read_line};
 use crate::cloud::Cloud;
 use crate::error::{Fault, Place, quote};
 
-/// What is wrong with an OBJ file.
+/// Error in an OBJ file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjError {
@@ -18,7 +18,7 @@ pub enum ObjError {
         /// `v` or `vn`.
         keyword: &'static str,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("{value} is not a number; correct the value or export the file again")]
     NotANumber {
         /// The value, quoted and shortened.
@@ -29,11 +29,11 @@ pub enum ObjError {
     LineTooLong,
 }
 
-/// What has been read so far.
+/// State of the reader.
 #[derive(Default)]
 struct Vertices {
     points: Vec<[f64; 3]>,
-    /// One for each point, or none as soon as one has none.
+    /// One for each point; none as soon as one point lacks a colour.
     colors: Option<Vec<[f32; 3]>>,
     normals: Vec<[f64; 3]>,
     /// Whether a face uses a normal with a vertex of another number.

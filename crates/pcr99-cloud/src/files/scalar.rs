@@ -1,11 +1,11 @@
-//! Types of binary values, and streams of records made of them: what PLY, PCD and KITTI files share.
+//! Types of binary values and streams of records: shared by PLY, PCD and KITTI files.
 
 use std::io::{self, BufRead, Read};
 
-/// About how many bytes of records are read at a time.
+/// Approximate number of bytes of records read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Which byte of a value comes first.
+/// Byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteOrder {
     Little,
@@ -85,7 +85,7 @@ fn little<const N: usize>(bytes: &[u8], order: ByteOrder) -> [u8; N] {
     value
 }
 
-/// A stream of binary values that knows its place.
+/// A stream of binary values that counts its bytes.
 pub(crate) struct Binary<R> {
     reader: R,
     /// Bytes read so far, with the header.
@@ -152,7 +152,7 @@ impl<R: BufRead> Binary<R> {
         Ok(filled)
     }
 
-    /// Passes over `count` bytes, or as many as there are.
+    /// Skips `count` bytes, or as many as there are.
     pub(crate) fn skip(&mut self, count: u64) -> io::Result<u64> {
         let skipped = io::copy(&mut self.reader.by_ref().take(count), &mut io::sink())?;
         self.byte += skipped;

@@ -8,13 +8,13 @@ use pcr99::Similarity;
 use super::Source;
 use crate::error::{Fault, FileError, quote};
 
-/// Bytes that are read at most: a matrix has few.
+/// Largest number of bytes read; a matrix has far fewer.
 const LONGEST: u64 = 1 << 16;
-/// What is wrong with a file that should hold a transform.
+/// Error in a file that should hold a transform.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransformError {
-    /// Something that is no finite number.
+    /// A field that is not a finite number.
     #[error("{text} is not a finite number; a transform is 16 of them, 4 rows of 4")]
     NotANumber {
         /// The text, quoted.
@@ -23,10 +23,10 @@ pub enum TransformError {
     /// Too few or too many numbers.
     #[error("{numbers} number(s), but a transform has 16, 4 rows of 4")]
     Count {
-        /// How many there are.
+        /// Number found.
         numbers: usize,
     },
-    /// Shear, mirror image, perspective, or columns for rows.
+    /// The matrix is not a similarity: shear, reflection, perspective, or a transposed matrix.
     #[error("not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row")]
     NotASimilarity,
 }
@@ -64,7 +64,7 @@ fn parse(text: &str) -> Result<Similarity, TransformError> {
     similarity_of(&matrix).ok_or(TransformError::NotASimilarity)
 }
 
-/// The transform of a 4×4 matrix `[sR t; 0 1]`, given row by row; `None` when it is not of that form, to a thousandth.
+/// Converts a 4×4 matrix `[sR t; 0 1]`, given row by row; `None` when it is not of that form within 0.001.
 pub fn similarity_of(matrix: &[f64; 16]) -> Option<Similarity> {
     let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2], matrix[4 * k + 3]];
     Similarity::from_matrix(&[row(0), row(1), row(2), row(3)]).ok()

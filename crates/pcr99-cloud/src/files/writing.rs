@@ -1,8 +1,8 @@
-//! What writers of binary formats share.
+//! Helpers of the writers of binary formats.
 
 use std::io::{self, Write};
 
-/// How a real number is stored.
+/// Storage of a real number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Real {
     /// Four bytes, about seven digits.
@@ -12,7 +12,7 @@ pub(crate) enum Real {
 }
 
 impl Real {
-    /// Single precision if it holds every one of `values` exactly, as it does what was read from such a file.
+    /// Single precision if it holds all of `values` exactly, otherwise double.
     pub(crate) fn exact(values: &[f64]) -> Self {
         let holds = |&value: &f64| value.is_nan() || f64::from(value as f32) == value;
         if values.iter().all(holds) { Self::Single } else { Self::Double }

@@ -1,7 +1,7 @@
 //! Clouds as text (XYZ, TXT, CSV, ASC, PTS): one point per row.
 //!
 //! Columns go by name when a header, or a comment above the first row, names x, y and z; else the first three are the
-//! position and those after it are judged as `guess` does. A first line with nothing but a whole number is the count
+//! position and those after it are interpreted by `guess`. A first line with nothing but a whole number is the count
 //! that `.pts` files begin with, and is held against the rows.
 
 use std::io::{self, BufRead, Write};
@@ -37,7 +37,7 @@ pub(super) fn read(reader: impl BufRead, want: Want, habit: Habit) -> Result<Clo
     }
 }
 
-/// The count that `.pts` files have in their first line, if this is one; it is passed over.
+/// The count that `.pts` files have in their first line, if this is one; it is skipped.
 fn count(rows: &mut Rows<impl BufRead>) -> Result<Option<u64>, Fault> {
     if rows.header().is_some() || rows.width() != 1 {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Chunks of layered LAZ files (point formats 6 to 10): the decoder reserves what the sizes at their beginning say, so these
-//! are held against the bytes that are there.
+//! Chunks of layered LAZ files (point formats 6 to 10). The decoder allocates by the sizes at their beginning, so these
+//! are checked against the file size.
 //!
-//! A chunk is its first point as it is, the number of its points, the size of each layer, and the layers.
+//! A chunk consists of its first point, uncompressed, the number of its points, the size of each layer, and the layers.
 
 use std::io::{Read, Seek};
 

@@ -1,31 +1,31 @@
-//! Bytes of points, decompressed or as they are.
+//! Point bytes, decompressed where necessary.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use laz::{DecompressionSelection as Selection, LasZipDecompressor};
 
-/// The stack of the thread that decodes. It is mapped, not filled: memory is taken as it is used.
+/// Stack size of the decoding thread, in bytes. Memory is committed only as it is used.
 pub(super) const STACK: usize = 64 << 20;
 
-/// How much of it may be in use when a byte is read. Between two bytes the coder can give at most about forty thousand
+/// Largest stack use when a byte is read, in bytes. Between two bytes the coder can give at most about forty thousand
 /// symbols, since its probabilities have 15 bits, and each takes a few hundred bytes of the stack at most.
 const DEEPEST: usize = STACK / 8;
 
-/// Where points come from.
+/// Source of point bytes.
 pub(super) enum Decoder {
     Plain(BufReader<File>),
     Compressed(Box<LasZipDecompressor<'static, Watched>>),
 }
 
 impl Decoder {
-    /// `reader` stands at the first point.
+    /// Starts decoding; `reader` is at the first point.
     pub(super) fn new(reader: BufReader<File>, header: &las::Header) -> Result<Self, las::Error> {
         if !header.point_format().is_compressed {
             return Ok(Self::Plain(reader));
         }
-        // Layers that are not asked for are not decoded: faster, and the times of points are where the decoder of layers
-        // calls itself.
+        // Unneeded layers are not decoded: this is faster, and the layer of point times is where the decoder
+        // recurses.
         let selection =
             Selection::xy_returns_channel().decompress_z().decompress_intensity().decompress_rgb();
         let watched = Watched { reader, top: here() };
@@ -42,14 +42,14 @@ impl Decoder {
     }
 }
 
-/// A file that refuses to be read from too deep a call.
+/// A file that fails to read when the stack is too deep.
 pub(super) struct Watched {
     reader: BufReader<File>,
-    /// About where the stack was when decoding began.
+    /// Approximate stack address when decoding began.
     top: usize,
 }
 
-/// About where the stack is.
+/// Approximate stack address.
 fn here() -> usize {
     let local = 0u8;
     std::ptr::from_ref(std::hint::black_box(&local)).addr()

@@ -1,4 +1,4 @@
-//! The public header of a LAS file, and the records behind it, as far as lengths and places go (ASPRS LAS 1.0 to 1.4).
+//! Header and records of a LAS file, as far as lengths and offsets are concerned (ASPRS LAS 1.0 to 1.4).
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
@@ -11,15 +11,15 @@ const SIZES: [u64; 3] = [227, 235, 375];
 /// Bytes of a point of formats 0 to 10, without extra bytes.
 const LEAST: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 
-/// Points of a compressed file per byte. The best that the coder does for points that are all equal is about a hundred.
+/// Largest number of compressed points per byte. The coder reaches about a hundred when all points are equal.
 const DENSEST: u64 = 1000;
 
-/// What the header says, as far as it was checked here.
+/// The checked fields of the header.
 #[derive(Debug)]
 pub(super) struct Header {
-    /// How many points there are.
+    /// Number of points.
     pub(super) points: u64,
-    /// Where they begin.
+    /// Offset of the first point.
     pub(super) offset: u64,
     /// Bytes from there to the end of the file.
     room: u64,
@@ -82,7 +82,7 @@ impl Header {
         Ok(header)
     }
 
-    /// For how many points memory may be reserved: no more than would fit the bytes if they were not compressed.
+    /// Number of points for which memory may be reserved: at most those that fit into the bytes when not compressed.
     pub(super) fn capacity(&self) -> usize {
         usize::try_from(self.points.min(self.room / self.stride)).unwrap_or(0)
     }
@@ -98,7 +98,7 @@ impl Header {
         if self.points == 0 {
             return Ok(None);
         }
-        // Where the table of chunks is stands before the points, or, in files written to a pipe, at the very end.
+        // The offset of the table of chunks is before the points or, in files written to a pipe, at the end of the file.
         let pointer = number_at(reader, self.offset, 8)?;
         let table = match pointer {
             Some(u64::MAX) if size >= 8 => number_at(reader, size - 8, 8)?,
@@ -109,7 +109,7 @@ impl Header {
             _ => None,
         };
         match chunks {
-            // A chunk has at least one point in full: for even the smallest format that is twenty bytes.
+            // A chunk begins with one uncompressed point, which has at least twenty bytes.
             Some(chunks) if chunks <= self.room / 20 && chunks <= self.points => Ok(table),
             _ => Err(wrong(self.offset, "the table of its chunks is wrong")),
         }

@@ -1,11 +1,11 @@
 //! LAS and LAZ files, read by the crate `las`.
 //!
-//! That crate believes what a header says, so the header is checked here first, against the size of the file: every
-//! length it holds, the places it points to, how many points there can be, and the sizes of compressed layers.
+//! That crate trusts the header, so the header is checked here first against the size of the file: every
+//! length and offset, the number of points, and the sizes of compressed layers.
 //!
-//! What remains is the decoder of LAZ (crate `laz`): on some damaged bytes it panics, and on some it calls itself once for each
-//! wrong symbol. No check short of decoding can foresee that, so it runs in a thread of its own, whose panics become
-//! errors ([`is_decoding`] tells panic hooks of it) and whose stack is watched wherever it reads a byte (`decoder`).
+//! The LAZ decoder (crate `laz`) panics on some damaged bytes, and recurses once for each wrong
+//! symbol on others. Only decoding can detect this, so it runs in its own thread, whose panics become
+//! errors ([`is_decoding`] tells panic hooks about it) and whose stack use is checked at each read (`decoder`).
 
 mod chunks;
 
@@ -26,10 +26,10 @@ use super::fields::{Depth, Want, reserved, scaled};
 use crate::cloud::Cloud;
 use crate::error::{Fault, Place, said};
 
-/// Points that are decoded at a time.
+/// Number of points decoded at a time.
 const BATCH: u64 = 1 << 14;
 
-/// What is wrong with a LAS or LAZ file.
+/// Error in a LAS or LAZ file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LasError {
@@ -44,15 +44,15 @@ pub enum LasError {
     /// The header contradicts itself or the size of the file.
     #[error("the header is damaged or the file is truncated ({what}); copy or export the file again")]
     Header {
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// The file ends before its last point.
     #[error("the file has room for {found} of {promised} points; it is truncated or its header is wrong")]
     Truncated {
-        /// How many the header promises.
+        /// Number of points that the header declares.
         promised: u64,
-        /// How many fit.
+        /// Number of points that the file can hold.
         found: u64,
     },
     /// The library that decodes the file gave up.
@@ -60,11 +60,11 @@ pub enum LasError {
         "the file is damaged after {found} of {promised} points ({cause}); copy or export the file again"
     )]
     Decoder {
-        /// How many the header promises.
+        /// Number of points that the header declares.
         promised: u64,
-        /// How many are known to be in order.
+        /// Number of points that were decoded before.
         found: u64,
-        /// What the library said, shortened.
+        /// Message of the decoding library, shortened.
         cause: String,
     },
 }
@@ -73,8 +73,8 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is inside a decoder of another library whose panics are caught and become errors. A panic hook may
-/// look at this and stay silent.
+/// Whether this thread runs a third-party decoder whose panics are caught and become errors. A panic hook should
+/// print nothing then.
 pub fn is_decoding() -> bool {
     DECODING.get()
 }
@@ -104,7 +104,7 @@ impl Header {
 
 fn decode(mut reader: BufReader<File>, header: &Header, want: Want) -> Result<Cloud, Fault> {
     let promised = header.points;
-    // Errors of the disk are those of the system; all others are the file's.
+    // Errors with a code come from the operating system; all others mean a damaged file.
     let failed = |found: u64, error: io::Error| match error.raw_os_error() {
         Some(_) => Fault::from(error),
         None => header.damaged(found, &error),

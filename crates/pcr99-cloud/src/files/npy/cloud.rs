@@ -1,4 +1,4 @@
-//! Clouds as arrays: N×3, or wider with the position first and the columns after it judged as `guess` does.
+//! Clouds as arrays: N×3, or wider with the position first and the columns after it interpreted by `guess`.
 
 use std::io::{self, Read, Write};
 

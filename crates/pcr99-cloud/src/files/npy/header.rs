@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Float,
 }
 
-/// What the header says.
+/// Fields of the header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) kind: Kind,
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
         Ok(Header { kind, width, big_endian, fortran_order, shape, length: 0 })
     }
 
-    /// Passes over `mark`, if it is next after white space.
+    /// Skips `mark`, if it is next after white space.
     fn take(&mut self, mark: char) -> bool {
         self.rest = self.rest.trim_start();
         let after = self.rest.strip_prefix(mark);

@@ -1,6 +1,6 @@
-//! `NumPy` arrays (`.npy`): a header in the notation of Python, then the bare numbers.
+//! `NumPy` arrays (`.npy`): a header in the notation of Python, then the numbers.
 //!
-//! Numbers of any integer or floating type of up to 8 bytes, either byte order, row or column order.
+//! Accepts integer and floating-point types of up to 8 bytes, in either byte order, in row or column order.
 
 /// Clouds as arrays.
 pub(crate) mod cloud;
@@ -13,23 +13,23 @@ use header::{Header, Kind};
 
 use crate::error::{Fault, Place};
 
-/// What is wrong with a `NumPy` array.
+/// Error in a `NumPy` array.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpyError {
     /// The first bytes are not those of the format.
     #[error("this is not a NumPy array (it does not begin with \\x93NUMPY); write it with numpy.save")]
     NotNpy,
-    /// A version of the format that did not exist when this was written.
+    /// An unknown version of the format.
     #[error("version {major} of the .npy format is not known (1 to 3 are); write the array with numpy.save")]
     Version {
         /// The version found.
         major: u8,
     },
-    /// The header cannot be understood.
+    /// The header cannot be parsed.
     #[error("the header of the array is damaged ({what}); write it again with numpy.save")]
     Header {
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// Elements that are not plain numbers.
@@ -82,14 +82,14 @@ pub(crate) enum Value {
     Float(f64),
 }
 
-/// How a shape suits a purpose.
+/// Fit of a shape to what is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// As it should be.
+    /// The needed shape.
     Good,
-    /// As it should be, but the other way round.
+    /// The transpose of the needed shape.
     Transposed,
-    /// Neither.
+    /// Another shape.
     Wrong,
 }
 

@@ -9,9 +9,9 @@ use crate::files::fields::Fields;
 use crate::files::scalar::Scalar;
 use crate::files::text::{MAX_LINE, number, read_line};
 
-/// What to do with the words of one field.
+/// How the words of one field are read.
 enum Step {
-    /// Pass over that many.
+    /// Skip that many words.
     Skip(u64),
     /// One number, for that place of the row.
     Number(usize),

@@ -28,7 +28,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The same for compressed values; `available` bytes follow the header, if that is known.
+/// Hands the values of compressed points to `row`; `available` bytes follow the header, if that is known.
 pub(super) fn read_compressed(
     reader: impl BufRead,
     header: &Header,

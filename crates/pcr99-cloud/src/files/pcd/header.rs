@@ -1,4 +1,4 @@
-//! What a PCD file holds: its fields in the order of their values, how many points, and how they are written.
+//! Header of a PCD file: its fields in the order of their values, the number of points and the encoding.
 
 use std::io::{BufRead, Read};
 
@@ -12,7 +12,7 @@ const MAX_HEADER: u64 = 1 << 20;
 /// The most bytes a point may have; the longest descriptors in use have about ten thousand.
 const MAX_POINT: u64 = 1 << 20;
 
-/// How values are written.
+/// Encoding of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
     Ascii,
@@ -35,15 +35,15 @@ pub(super) struct Field {
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) fields: Vec<Field>,
-    /// How many there are, by the word of the header.
+    /// Number that the header declares.
     pub(super) points: u64,
     /// Bytes of a point.
     pub(super) stride: u64,
     pub(super) viewpoint: Option<[f64; 3]>,
     pub(super) data: Data,
-    /// Its lines, for the numbers of those below.
+    /// Number of lines of the header, for the line numbers below it.
     pub(super) lines: u64,
-    /// Its bytes, for the offsets of those below.
+    /// Number of bytes of the header, for the offsets below it.
     pub(super) bytes: u64,
 }
 
@@ -85,7 +85,7 @@ impl Header {
 }
 
 impl Lines {
-    /// Adds what one line says; the error is what is wrong with it.
+    /// Parses one line; the error is its defect.
     fn read(&mut self, line: &str) -> Result<(), &'static str> {
         let mut words = line.split_ascii_whitespace();
         let Some(keyword) = words.next() else { return Ok(()) };
@@ -162,8 +162,8 @@ fn whole(word: &str) -> Result<u64, &'static str> {
     word.parse().map_err(|_| "a whole number is needed")
 }
 
-/// The place of the sensor. The one that is written when nothing is known, at the origin and not turned, is not taken
-/// for knowledge.
+/// Position of the sensor; `None` for the default pose, which writers give when they know nothing, and when it is not
+/// finite.
 fn viewpoint(words: &[&str]) -> Result<Option<[f64; 3]>, &'static str> {
     let numbers: Option<Vec<f64>> = words.iter().map(|word| word.parse().ok()).collect();
     match numbers.as_deref() {

@@ -1,8 +1,8 @@
 //! PCD files: a header of text that lists fields, then the values as text, in binary, or in binary compressed by LZF.
 //!
-//! Written by hand, as PLY is: files are read as a stream, sizes in the header are doubted before anything is
+//! Written by hand, as PLY is: files are read as a stream, sizes in the header are checked before anything is
 //! allocated, and errors name the line or the byte. Fields of any order, size and type are read; those with several
-//! values per point (histograms, padding) are passed over. Only compressed files are held in memory as a whole, since
+//! values per point (histograms, padding) are skipped. Only compressed files are held in memory as a whole, since
 //! they store one field after the other.
 
 mod ascii;
@@ -25,16 +25,16 @@ use super::scalar::Scalar;
 use crate::cloud::Cloud;
 use crate::error::{Fault, quote_all};
 
-/// What is wrong with a PCD file.
+/// Error in a PCD file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PcdError {
-    /// A line of the header cannot be understood.
+    /// A line of the header cannot be parsed.
     #[error("{line} is not a line of a PCD header ({what}); export the file again")]
     HeaderLine {
         /// The line, quoted and shortened.
         line: String,
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// The file, or the part of it that a header may have, ends without `DATA`.
@@ -53,9 +53,9 @@ pub enum PcdError {
     Entries {
         /// The first word of the line.
         name: &'static str,
-        /// How many fields there are.
+        /// Number of fields.
         fields: usize,
-        /// How many entries the line has.
+        /// Number of entries of the line.
         found: usize,
     },
     /// The number of points does not agree with the size of the grid.
@@ -81,21 +81,21 @@ pub enum PcdError {
     CountOfField {
         /// The name.
         name: &'static str,
-        /// How many.
+        /// Number of values.
         count: u64,
     },
     /// The file ends before its last point.
     #[error("the file ends after {found} of {promised} points; it is truncated or its header is wrong")]
     Truncated {
-        /// How many the header promises.
+        /// Number of points that the header declares.
         promised: u64,
-        /// How many are there in full.
+        /// Number of complete ones in the file.
         found: u64,
     },
     /// The compressed block is damaged.
     #[error("the compressed points are damaged ({what}); copy or export the file again")]
     Compressed {
-        /// What is wrong with them.
+        /// The defect.
         what: &'static str,
     },
     /// A line of text has more or fewer values than the header lists.
@@ -109,7 +109,7 @@ pub enum PcdError {
         /// Names of the fields, quoted.
         fields: String,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("{value} is not a number; correct the value or export the file again")]
     NotANumber {
         /// The value, quoted and shortened.
@@ -138,7 +138,7 @@ pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> R
 }
 
 impl Header {
-    /// Where the values stand that a cloud holds. Positions must be there; the rest is read if it is.
+    /// Columns of the attributes of a cloud. Positions are required.
     fn cloud_fields(&self, want: Want) -> Result<Fields, Fault> {
         let position = |name: &str| self.fields.iter().position(|f| f.name.eq_ignore_ascii_case(name));
         let mut columns = [0; 3];
@@ -167,7 +167,7 @@ impl Header {
         Ok(fields.with_names(find, depth))
     }
 
-    /// For how many points memory may be reserved: no more than fit the bytes after the header.
+    /// Number of points for which memory may be reserved: at most those that fit the bytes after the header.
     fn capacity(&self, available: Option<u64>) -> usize {
         let fitting = match self.data {
             Data::Ascii => available.unwrap_or(0).checked_div(2 * self.fields.len() as u64),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::cloud::Cloud;
 use crate::files::writing::{Real, reals};
 
-/// How far single precision may move a coordinate, as a share of the extent of the cloud.
+/// Largest rounding error of a coordinate, as a fraction of the extent of the cloud.
 const PRECISION: f64 = 1e-6;
 
 /// The type of coordinates: single precision, which is all that the point types of PCL read, unless it would move a point

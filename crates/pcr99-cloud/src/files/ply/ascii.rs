@@ -1,7 +1,7 @@
 //! Values as text: one line for each element.
 //!
 //! The format leaves open whether line ends matter. They do here: a value lost in one line would
-//! otherwise shift all that follow, and the cloud would be wrong without a word.
+//! otherwise shift all that follow, and the cloud would be silently wrong.
 
 use std::io::BufRead;
 
@@ -89,7 +89,7 @@ impl<R: BufRead> Lines<R> {
             self.byte += length as u64;
             self.line += 1;
             if length > MAX_LINE && self.buffer.last() != Some(&b'\n') {
-                // Lists in elements that are passed over may be of any length: the rest is not kept.
+                // Lists in elements that are skipped may be of any length: the rest is not kept.
                 self.byte += self.reader.skip_until(b'\n')? as u64;
             }
             let content = self.buffer.trim_ascii();

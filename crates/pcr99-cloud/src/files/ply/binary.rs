@@ -40,7 +40,7 @@ fn fixed(
     if found < element.count { Err(truncated(body.byte, element, found)) } else { Ok(()) }
 }
 
-/// Passes over elements that all have the same number of bytes.
+/// Skips elements that all have the same number of bytes.
 fn skip_fixed(body: &mut Binary<impl BufRead>, element: &Element) -> Result<(), Fault> {
     let stride = element.least_bytes();
     // A product beyond 64 bits is beyond any file: the skip ends with the file all the same.
@@ -49,7 +49,7 @@ fn skip_fixed(body: &mut Binary<impl BufRead>, element: &Element) -> Result<(), 
     if skipped < all { Err(truncated(body.byte, element, skipped / stride)) } else { Ok(()) }
 }
 
-/// Reads elements with lists, whose entries are passed over.
+/// Reads elements with lists, whose entries are skipped.
 fn walk(
     body: &mut Binary<impl BufRead>,
     element: &Element,

@@ -1,4 +1,4 @@
-//! What a PLY file holds: its encoding, and its elements with their properties in the order of the values.
+//! Header of a PLY file: its encoding, and its elements with their properties in the order of the values.
 
 use std::io::{BufRead, Read};
 
@@ -9,19 +9,19 @@ use crate::files::scalar::{ByteOrder, Scalar};
 /// The longest header accepted; usual ones have less than a thousand bytes.
 const MAX_HEADER: u64 = 1 << 20;
 
-/// How values are written.
+/// Encoding of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Ascii,
     Binary(ByteOrder),
 }
 
-/// What a property is.
+/// Type of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// One value.
     Scalar(Scalar),
-    /// A number of values, and before them that number.
+    /// A list of values after their number.
     List { length: Scalar, item: Scalar },
 }
 
@@ -32,17 +32,17 @@ pub(super) struct Property {
     pub(super) kind: Kind,
 }
 
-/// A kind of thing the file holds, such as vertices or faces.
+/// An element of the file, such as vertices or faces.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) name: String,
-    /// How many there are, by the word of the header.
+    /// Number that the header declares.
     pub(super) count: u64,
     pub(super) properties: Vec<Property>,
 }
 
 impl Element {
-    /// Bytes of one in binary when all lists are empty.
+    /// Bytes of one element in binary when all lists are empty.
     pub(super) fn least_bytes(&self) -> u64 {
         let least = |property: &Property| match property.kind {
             Kind::Scalar(scalar) => scalar.size() as u64,
@@ -51,7 +51,7 @@ impl Element {
         self.properties.iter().map(least).sum()
     }
 
-    /// Whether all have the same number of bytes in binary.
+    /// Whether all elements have the same number of bytes in binary.
     pub(super) fn is_fixed(&self) -> bool {
         self.properties.iter().all(|property| matches!(property.kind, Kind::Scalar(_)))
     }
@@ -63,9 +63,9 @@ pub(super) struct Header {
     pub(super) encoding: Encoding,
     /// In the order of their values.
     pub(super) elements: Vec<Element>,
-    /// Its lines, for the numbers of those below.
+    /// Number of lines of the header, for the line numbers below it.
     pub(super) lines: u64,
-    /// Its bytes, for the offsets of those below.
+    /// Number of bytes of the header, for the offsets below it.
     pub(super) bytes: u64,
 }
 
@@ -103,7 +103,7 @@ impl Header {
     }
 }
 
-/// Adds what one line says; the error is what is wrong with it.
+/// Parses one line; the error is its defect.
 fn read_line(
     line: &str,
     encoding: &mut Option<Encoding>,

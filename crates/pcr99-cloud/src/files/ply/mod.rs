@@ -1,9 +1,9 @@
 //! PLY files: a header of text that lists elements and their properties, then the values as text or in
 //! binary.
 //!
-//! Written by hand: files are read as a stream in one pass, sizes in the header are doubted before anything is
+//! Written by hand: files are read as a stream in one pass, sizes in the header are checked before anything is
 //! allocated, and errors name the line or the byte; the libraries at hand do not do all three. Of a vertex its position,
-//! normal, colour and intensity are read, whatever their types and order; lists and other elements are passed over.
+//! normal, colour and intensity are read, whatever their types and order; lists and other elements are skipped.
 
 mod ascii;
 
@@ -29,22 +29,22 @@ const VERTEX: &str = "vertex";
 /// The properties that make a position.
 const POSITION: [&str; 3] = ["x", "y", "z"];
 
-/// What is wrong with a PLY file.
+/// Error in a PLY file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlyError {
-    /// The first line is another.
+    /// The first line is not `ply`.
     #[error("this is not a PLY file (its first line is not `ply`); give it the extension of its format")]
     NotPly,
     /// The file, or the part of it that a header may have, ends without `end_header`.
     #[error("the header has no `end_header`; the file is truncated or no PLY file")]
     NoEnd,
-    /// A line of the header cannot be understood.
+    /// A line of the header cannot be parsed.
     #[error("{line} is not a line of a PLY header ({what}); export the file again")]
     HeaderLine {
         /// The line, quoted and shortened.
         line: String,
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// There is no line `format`.
@@ -79,12 +79,12 @@ pub enum PlyError {
     Truncated {
         /// Name of the element, quoted.
         element: String,
-        /// How many the header promises.
+        /// Number of points that the header declares.
         promised: u64,
-        /// How many are there in full.
+        /// Number of complete ones in the file.
         found: u64,
     },
-    /// A list has fewer than no entries.
+    /// The length of a list is negative.
     #[error("a list of the element {element} has {length} entries; the file is damaged")]
     ListLength {
         /// Name of the element, quoted.
@@ -103,7 +103,7 @@ pub enum PlyError {
         /// Names of the properties, quoted.
         properties: String,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("{value} is not a number; correct the value or export the file again")]
     NotANumber {
         /// The value, quoted and shortened.
@@ -128,7 +128,7 @@ pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> R
     Ok(cloud.finish())
 }
 
-/// For how many vertices memory may be reserved: no more than fit the bytes after the header, whatever
+/// Number of vertices for which memory may be reserved: at most those that fit the bytes after the header, whatever
 /// the header promises.
 fn capacity(header: &Header, vertex: &Element, size: Option<u64>) -> usize {
     let least = match header.encoding {
@@ -160,7 +160,7 @@ impl Element {
         quote_all(self.properties.iter().map(|property| property.name.as_str()))
     }
 
-    /// Where the values stand that a cloud holds. Positions must be there; the rest is read if it is.
+    /// Columns of the attributes of a cloud. Positions are required.
     fn fields(&self, want: Want) -> Result<Fields, Fault> {
         let position = |name: &str| self.properties.iter().position(|p| p.name.eq_ignore_ascii_case(name));
         let mut columns = [0; 3];
@@ -181,7 +181,7 @@ impl Element {
             Some(Scalar::F32 | Scalar::F64) | None => Depth::Any,
             Some(_) => Depth::Integer,
         };
-        // A packed colour is a habit of PCD; no PLY file has one.
+        // Packed colours occur in PCD files only.
         let find =
             |name: &str| position(name).filter(|&at| self.scalar(at).is_some() && !name.starts_with("rgb"));
         Ok(fields.with_names(find, depth))

@@ -1,4 +1,4 @@
-//! Writing: binary, little end first, each property in the smallest type that holds all its values exactly.
+//! Writing: binary, little-endian, each property in the smallest type that holds all its values exactly.
 
 use std::io::{self, Write};
 

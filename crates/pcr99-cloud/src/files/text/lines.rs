@@ -1,4 +1,4 @@
-//! Bytes → lines that hold something, one at a time in one reused buffer.
+//! Splits bytes into lines with content, one at a time in one reused buffer.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub(crate) const MAX_LINE: usize = 1 << 20;
 /// The longest comment that may be a header, in bytes.
 const LONGEST_HEADER: usize = 4096;
 
-/// Files that are often given by mistake, by their first bytes: what they are and what to do.
+/// First bytes of files that are often given by mistake, with their name and a remedy.
 const SIGNATURES: [(&[u8], &str, &str); 12] = [
     (b"\x93NUMPY", "a NumPy array", "name it `.npy`"),
     (b"PK\x03\x04", "a ZIP or NumPy archive", "name it `.npz` if it holds matches, or unpack it"),
@@ -39,7 +39,7 @@ pub(crate) fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::
 /// The lines of a text that are neither blank nor comments.
 pub(crate) struct Lines<R> {
     reader: R,
-    /// The current line; its memory is used again for the next.
+    /// The current line; the buffer is reused.
     text: String,
     /// The part of `text` without surrounding white space.
     content: Range<usize>,
@@ -64,7 +64,7 @@ impl<R: BufRead> Lines<R> {
         while self.load()? {
             let line = self.text.trim_ascii();
             let only_separators = line.bytes().all(|byte| matches!(byte, b',' | b';' | b' ' | b'\t'));
-            // Spreadsheets end their tables with rows of bare separators: as good as blank.
+            // Spreadsheets end their tables with rows of bare separators, which count as blank.
             if only_separators || line.starts_with('#') || line.starts_with("//") {
                 if !self.begun && !only_separators && line.len() <= LONGEST_HEADER {
                     self.comment = Some((self.number, line.trim_start_matches(['#', '/']).trim().to_owned()));

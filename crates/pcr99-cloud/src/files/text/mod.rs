@@ -11,7 +11,7 @@ mod rows;
 pub(crate) use lines::{Lines, MAX_LINE, read_line};
 pub(crate) use rows::Rows;
 
-/// A word as a number; the spellings of NaN in C libraries are understood.
+/// Parses a number; the spellings of NaN in C libraries are accepted.
 pub(crate) fn number(word: &str) -> Option<f64> {
     word.parse().ok().or_else(|| {
         let word = word.trim_start_matches(['+', '-']).to_ascii_lowercase();
@@ -20,7 +20,7 @@ pub(crate) fn number(word: &str) -> Option<f64> {
     })
 }
 
-/// What is wrong with a table of text.
+/// Error in a table of text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError {
@@ -38,7 +38,7 @@ pub enum TextError {
         /// What was found.
         what: &'static str,
     },
-    /// A carriage return inside a line: lines end in the manner of Mac OS 9, and all are taken for one.
+    /// A carriage return inside a line: the file has line ends of Mac OS 9.
     #[error("the line has a carriage return inside it; save the file with line ends \\n or \\r\\n")]
     CarriageReturn,
     /// A line longer than any table has.
@@ -53,17 +53,17 @@ pub enum TextError {
     /// The first row does not have the right number of columns.
     #[error("{found} column(s), but {expected}")]
     Columns {
-        /// How many there are.
+        /// Number found.
         found: usize,
-        /// How many are needed, and what they hold.
+        /// Number needed, and their content.
         expected: &'static str,
     },
     /// A later row does not have as many columns as the first.
     #[error("{found} column(s), but the rows above have {expected}; complete or remove this row")]
     Ragged {
-        /// How many this row has.
+        /// Number of columns of this row.
         found: usize,
-        /// How many the first row has.
+        /// Number of columns of the first row.
         expected: usize,
     },
     /// The columns are picked by name, but the header does not have as many as the rows.
@@ -81,9 +81,9 @@ pub enum TextError {
         "the header has a column `{found}` but no `{missing}`; name all of sx, sy, sz, tx, ty, tz or none"
     )]
     MissingName {
-        /// One that is there.
+        /// One that is present.
         found: &'static str,
-        /// The first that is not.
+        /// The first that is missing.
         missing: &'static str,
     },
     /// Two columns have the same name.
@@ -95,31 +95,31 @@ pub enum TextError {
     /// Nothing between two separators.
     #[error("the field is empty; complete or remove this row")]
     EmptyField,
-    /// The first line says how many rows there are, and it is not so.
+    /// The number of rows differs from that in the first line.
     #[error(
         "the first line promises {promised} points, but {found} follow; the file is truncated or its first line is wrong"
     )]
     Count {
-        /// How many the first line promises.
+        /// Number of points that the first line declares.
         promised: u64,
-        /// How many rows follow.
+        /// Number of rows that follow.
         found: u64,
     },
-    /// A field that is no number.
+    /// A field that is not a number.
     #[error("{field} is not a number{hint}")]
     NotANumber {
         /// The field, quoted and shortened.
         field: String,
-        /// What may be the reason.
+        /// Possible reason.
         hint: Hint,
     },
 }
 
-/// What may be the reason that a field is no number.
+/// Possible reason why a field is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hint {
-    /// Nothing known.
+    /// No hint.
     None,
     /// `1,5` between semicolons.
     DecimalComma,

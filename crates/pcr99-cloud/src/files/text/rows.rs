@@ -1,11 +1,11 @@
-//! Lines → rows of fields, all with the same number of columns, below an optional header.
+//! Splits lines into rows of fields with the same number of columns, below an optional header.
 
 use std::io::BufRead;
 
 use super::{Hint, Lines, TextError, number};
 use crate::error::{Fault, Place, quote};
 
-/// What stands between the fields of one line.
+/// Separator of the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separator {
     /// One such byte, with any white space around it; two in a row enclose an empty field.
@@ -48,7 +48,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Where each of `wanted` stands, if at all; a name that stands there twice is an error.
+    /// Column of each of the `wanted` names, if present; a repeated name is an error.
     pub(crate) fn find<const N: usize>(
         &self,
         wanted: [&'static str; N],
@@ -94,7 +94,7 @@ impl<R: BufRead> Rows<R> {
         Ok(rows)
     }
 
-    /// Leaves out the first row, which turned out to be none; `false` when no other follows.
+    /// Drops the first row; `false` when no other follows.
     pub(crate) fn skip_first(&mut self) -> Result<bool, Fault> {
         let more = self.load()?;
         self.width = self.fields.len();

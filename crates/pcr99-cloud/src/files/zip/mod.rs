@@ -1,5 +1,5 @@
 //! ZIP archives, as far as `.npz` needs them: files stored or deflated, sizes of 32 or 64 bits, one
-//! disk, no encryption. Every file read is checked against its CRC-32.
+//! disk, no encryption. Every file is checked against its CRC-32.
 
 mod crc;
 
@@ -12,7 +12,7 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use crate::error::{Fault, quote};
 
-/// Deflate cannot shrink data by more than this factor.
+/// Largest compression ratio of Deflate.
 const MAX_RATIO: u64 = 1032;
 
 /// Bytes that a file may have beyond the ratio, for the rounding of very small ones.
@@ -21,7 +21,7 @@ const SLACK: u64 = 1 << 16;
 /// Length of a local header without name and extra field.
 const LOCAL: u64 = 30;
 
-/// What is wrong with an `.npz` archive.
+/// Error in an `.npz` archive.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ZipError {
@@ -31,15 +31,15 @@ pub enum ZipError {
     /// A record of the archive contradicts the file.
     #[error("the archive is damaged ({what}); write it again with numpy.savez")]
     Damaged {
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
-    /// A file of the archive does not unpack to what it should.
+    /// A file of the archive is damaged.
     #[error("{name} in the archive is damaged ({what}); write it again with numpy.savez")]
     DamagedFile {
         /// The file, quoted.
         name: String,
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// A file needs a password.
@@ -58,7 +58,7 @@ pub enum ZipError {
         /// The number of the method.
         method: u16,
     },
-    /// An array that is needed is not there.
+    /// A required array is missing.
     #[error(
         "there is no array `{name}` (or `{alias}`); the arrays found are {found}; write it with \
          numpy.savez(file, src=…, dst=…)"
@@ -68,7 +68,7 @@ pub enum ZipError {
         name: &'static str,
         /// The other name it may have.
         alias: &'static str,
-        /// Names of the arrays that are there, quoted.
+        /// Names of the arrays in the archive, quoted.
         found: String,
     },
     /// The two sides of the matches differ in number.
@@ -84,9 +84,9 @@ pub enum ZipError {
     /// There are more or fewer weights than matches.
     #[error("{found} weights for {expected} matches; give one for each match")]
     Weights {
-        /// How many weights there are.
+        /// Number of weights.
         found: usize,
-        /// How many matches there are.
+        /// Number of matches.
         expected: usize,
     },
 }
