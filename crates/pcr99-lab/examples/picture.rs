@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scale = model.scale();
 
     // Both a little from the side and in one size; the target turned back to lie on its back foot, so that it is recognised.
-    let view = Similarity::new_unchecked(0.9, [[0.94, 0.0, 0.34], [0.1, 0.96, -0.27], [-0.33, 0.29, 0.9]], [0.0; 3]);
+    let view =
+        Similarity::new_unchecked(0.9, [[0.94, 0.0, 0.34], [0.1, 0.96, -0.27], [-0.33, 0.29, 0.9]], [0.0; 3]);
     let tilt = Similarity::from_quaternion(1.0, [0.976, 0.0, 0.0, 0.216], [0.0; 3]).expect("a similarity");
     let back = model.inverse().then(&tilt).then(&view);
     let target_view = |p: [f64; 3]| back.apply(p);

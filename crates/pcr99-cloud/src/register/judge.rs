@@ -243,8 +243,10 @@ impl Case<'_> {
     fn free_space(&self) -> f64 {
         let (sampled, pose) = (self.sampled, &self.this.pose);
         let voxel = sampled.voxel(pose.scale());
-        let there =
-            self.fixed.viewpoint().map(|v| free_space_fraction(&sampled.moving, &sampled.fixed, pose, v, voxel));
+        let there = self
+            .fixed
+            .viewpoint()
+            .map(|v| free_space_fraction(&sampled.moving, &sampled.fixed, pose, v, voxel));
         let back = pose.inverse();
         let here = self
             .moving
