@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pcr99_cloud::{OutputFile, document::PROGRAM};
+use pcr99_document::Document;
 use pcr99_page::{RegistrationPage, RegistrationView};
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -34,7 +35,7 @@ struct Points {
 }
 
 impl Points {
-    fn view(&self, document: &Value) -> Result<RegistrationView, Failure> {
+    fn view(&self, document: &Document) -> Result<RegistrationView, Failure> {
         let of = |source: &[[f64; 3]], target: &[[f64; 3]]| {
             RegistrationView::of_document(document, source, target, self.matches.as_deref())
                 .map_err(|error| Failure::Value(error.to_string()))
@@ -69,6 +70,8 @@ pub(crate) fn save_page(
     let mut document: Value = serde_json::from_str(document)
         .map_err(|error| Failure::Internal(format!("a document: {error}")).raised(py))?;
     document["inliers"] = inliers.as_slice()?.iter().copied().map(Value::from).collect();
+    let document = Document::from_value(document)
+        .map_err(|error| Failure::Internal(format!("a document: {error}")).raised(py))?;
     let indices = indices.map(|indices| index_pairs(&indices)).transpose()?;
     let indices = indices.transpose().map_err(|failure| failure.raised(py))?;
     let matches: Option<Vec<[f64; 6]>> = matches.map(|matches| rows(&matches)).transpose()?;

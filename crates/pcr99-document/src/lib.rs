@@ -1,1 +1,72 @@
 //! Typed JSON documents of registrations.
+//!
+//! A [`Document`] is the result of one registration as the program, batches, pages and Python exchange it. It is read back to
+//! the bit. [`PairResult`] is the result of one pair of a batch. [`json_schema`] describes both for other programs.
+//!
+//! ```
+//! use pcr99_document::Document;
+//!
+//! let source: Vec<[f64; 3]> = (0..60).map(|i| { let x = f64::from(i); [x, x * x % 61.0, x * x * x % 61.0] }).collect();
+//! let pairs = pcr99::Correspondences::new(&source, &source)?;
+//! let found = pcr99::solve(&pairs, pcr99::Scale::one(), &pcr99::Params::new())?;
+//! let document = Document::of_matches("default", &found);
+//! assert_eq!(document.status(), pcr99::Status::Registered);
+//! assert_eq!(Document::from_json(&document.to_json())?, document);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+/// Conversions from results.
+mod convert;
+
+/// The two kinds of documents.
+mod document;
+
+/// Codes of doubts, with explanations.
+mod doubt;
+
+mod error;
+
+/// Logarithms that may be −∞.
+mod log10;
+
+/// Results of batches.
+mod pair;
+
+/// Parts of documents.
+mod parts;
+
+/// Reading and checking.
+mod read;
+
+/// JSON Schema.
+mod schema;
+
+/// Wall-clock times.
+mod seconds;
+
+#[cfg(test)]
+mod tests;
+
+pub use document::{CloudDocument, Document, MatchDocument};
+pub use doubt::DoubtCode;
+pub use error::Error;
+pub use pair::PairResult;
+pub use parts::{
+    CloudCandidate, CloudCounts, CloudRival, Clouds, Counters, Evidence, Fit, Inputs, Kind, MatchCandidate,
+    MatchRival, Matrix, NotRefuted,
+};
+pub use schema::json_schema;
+pub use seconds::Seconds;
+
+use serde::{Deserialize, Deserializer};
+
+/// Version of the documents, their field `schema`.
+pub const SCHEMA: u32 = 2;
+
+/// Name and version of this program, field `program` of documents.
+pub const PROGRAM: &str = concat!("pcr99 ", env!("CARGO_PKG_VERSION"));
+
+/// Reads a value that may be null but must be present. Without it, serde takes a missing field for null.
+fn required<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}

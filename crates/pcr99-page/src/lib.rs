@@ -10,6 +10,9 @@ mod batch;
 
 mod error;
 
+/// Filters of the templates.
+mod filters;
+
 /// Frame that all pages share: header, style sheet, scripts, footer.
 pub mod frame;
 
@@ -18,6 +21,9 @@ pub mod numbers;
 
 /// Page of one registration.
 mod registration;
+
+/// How a status looks on a page.
+mod status;
 
 pub use batch::{BatchOutcome, BatchPage, BatchRow};
 pub use error::Error;

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers formatted for people.
 
-/// Six significant digits.
+/// A number with six significant digits.
 pub fn shown(x: f64) -> String {
     if x == 0.0 || (1e-4..1e7).contains(&x.abs()) {
         let before_point = libm::log10(x.abs().max(1.0)) as usize + 1;
@@ -12,18 +12,18 @@ pub fn shown(x: f64) -> String {
     }
 }
 
-/// All the digits that are needed to read back the same number.
+/// A number with all the digits that are needed to read back the same number.
 pub fn exact(x: f64) -> String {
     // The debugging form has an exponent where the display form would have hundreds of zeros.
     format!("{x:?}")
 }
 
-/// A share in whole percent.
+/// A fraction as a whole percentage.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// A time in the unit that suits it.
+/// A time in microseconds, milliseconds or seconds.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.0} µs", 1e6 * s),
@@ -34,22 +34,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The same words for the same reason: `only 3 % overlaps` and `only 11 % overlaps` are one.
-pub fn without_numbers(reason: &str) -> String {
-    let mut text = String::new();
-    let mut rest = reason.chars().peekable();
-    while let Some(sign) = rest.next() {
-        if sign.is_ascii_digit() {
-            text.push('…');
-            while rest.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
-        } else {
-            text.push(sign);
-        }
-    }
-    text
-}
-
-/// A number with a space at every thousand, from five digits on.
+/// An integer with a space between groups of three digits, from five digits on.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     if digits.len() < 5 {
@@ -65,7 +50,7 @@ pub fn grouped(number: usize) -> String {
     text
 }
 
-/// Plain near one, as a power elsewhere.
+/// A power of ten: written out near one, with an exponent elsewhere.
 pub fn power_of_ten(power: i32) -> String {
     if (-4..=4).contains(&power) {
         return format!("{}", 10_f64.powi(power));

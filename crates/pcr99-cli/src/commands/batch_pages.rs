@@ -16,6 +16,7 @@ use pcr99_batch::{
     RunOptions, SUMMARY_JSON, TIMES_CSV, Worker,
 };
 use pcr99_cloud::{OutputFile, document::PROGRAM, read_matches, read_points};
+use pcr99_document::Document;
 use pcr99_page::{BatchOutcome, BatchPage, BatchRow, RegistrationPage, RegistrationView};
 use serde_json::Value;
 
@@ -119,7 +120,8 @@ impl Begun {
         for record in directory.records(manifest)? {
             let record = record?;
             let seconds = record.seconds.get("total").and_then(Value::as_f64);
-            rows.push(BatchRow::of_result(&record.result, seconds));
+            let result = serde_json::from_value(Value::Object(record.result))?;
+            rows.push(BatchRow::of_result(&result, seconds));
         }
         let files = self.output.join(PAGES);
         let written = self.write_pairs(&rows, manifest, directory, args, note)?;
@@ -155,7 +157,7 @@ impl Begun {
         let is = |registered: bool| {
             let ran = move |(_, row): &(usize, &BatchRow)| match row.outcome {
                 BatchOutcome::Ran { status, .. } => (status == pcr99::Status::Registered) == registered,
-                BatchOutcome::Failed(_) => false,
+                _ => false,
             };
             rows.iter().enumerate().filter(ran).map(move |(place, _)| (registered, place))
         };
@@ -215,6 +217,7 @@ fn view(
 ) -> Result<RegistrationView> {
     let mut document = Value::Object(record.result);
     document["seconds"] = Value::Object(record.seconds);
+    let document = Document::from_value(document)?;
     let view = match &pair.input {
         Input::Matches { pairs } => {
             let read = read_matches(&base.join(&**pairs))?;

@@ -1,7 +1,8 @@
-//! What all pages share: one self-contained document, readable in light and dark, wide and narrow, that asks no network for anything.
+//! Frame of a page: one self-contained HTML file, readable in light and dark, wide and narrow, that loads nothing.
 
 use std::path::Path;
 
+use askama::Template;
 use pcr99_base::output_file::OutputFile;
 use plotly::Plot;
 
@@ -10,70 +11,88 @@ use crate::Error;
 const STYLE: &str = include_str!("style.css");
 const COMMON: &str = include_str!("common.js");
 
-/// The browser itself keeps the promise that nothing is loaded and nothing is sent.
+/// Makes the browser itself enforce that nothing is loaded and nothing is sent. The drawing library compiles functions, hence
+/// `unsafe-eval`.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; \
                       base-uri 'none'; form-action 'none'";
 
-/// A document to be put together.
+/// Parts of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// Plain text.
+    /// Title, as plain text.
     pub title: &'a str,
-    /// HTML.
+    /// Content, as HTML in which all texts are escaped already.
     pub body: &'a str,
     /// JavaScript that follows the shared one.
     pub script: &'a str,
-    /// Whether the drawing library is needed.
+    /// Whether the page needs the drawing library.
     pub with_plots: bool,
+    /// Command that makes the page, shown at its end.
+    pub command: Option<&'a str>,
+    /// Name and version of the program that made the page.
+    pub program: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct PageTemplate<'a> {
+    title: &'a str,
+    policy: &'static str,
+    style: &'static str,
+    body: &'a str,
+    command: Option<&'a str>,
+    program: &'a str,
+    library: String,
+    common: &'static str,
+    script: &'a str,
 }
 
 impl Page<'_> {
-    /// The whole document.
+    /// The whole page. The same parts give the same bytes.
     pub fn to_html(self) -> String {
-        let Self { title, body, script, with_plots } = self;
+        let Page { title, body, script, with_plots, command, program } = self;
         let library = if with_plots { library() } else { String::new() };
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
-             <p id=\"said\" role=\"status\" class=\"unseen\"></p>\n{library}\n<script>\n{COMMON}{script}</script>\n</body>\n</html>\n",
-            escaped_html(title)
-        )
+        rendered(&PageTemplate {
+            title,
+            policy: POLICY,
+            style: STYLE,
+            body,
+            command,
+            program,
+            library,
+            common: COMMON,
+            script,
+        })
+    }
+
+    /// Writes the page, completely or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(self, path: &Path) -> Result<(), Error> {
+        Ok(OutputFile::new(path)?.write(|out| out.write_all(self.to_html().as_bytes()))?)
     }
 }
 
-/// The drawing library, as part of the page; without the one for formulas, of which there are none.
+/// The text of a template.
+pub(crate) fn rendered(template: &impl Template) -> String {
+    // Writing to a string fails only when a filter does, and ours do not.
+    template.render().unwrap_or_else(|error| unreachable!("a template: {error}"))
+}
+
+/// The drawing library as part of the page, without the library for formulas, which no page has.
 fn library() -> String {
     let scripts = Plot::offline_js_sources();
     let first = scripts.rfind("<script").unwrap_or(scripts.len());
     scripts[..first].trim_end().to_owned()
 }
 
-/// The command that makes the page, and the version of what made it.
-pub fn footer(command: Option<&str>, program: &str) -> String {
-    let command = command.map_or(String::new(), |command| {
-        let command = escaped_html(command);
-        format!(
-            "<div class=\"command\"><code id=\"command\">{command}</code><button type=\"button\" class=\"copy\" data-text=\"{command}\" \
-             aria-label=\"Copy the command\">Copy</button></div>\n"
-        )
-    });
-    format!(
-        "<footer>\n{command}<p>Made by <span id=\"program\">{}</span></p>\n</footer>\n",
-        escaped_html(program)
-    )
+/// JSON that can be put into a `script` element: no tag can begin in it.
+pub fn script_json(json: &str) -> String {
+    json.replace('<', "\\u003c")
 }
 
-/// Writes a document, whole or not at all.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write(path: &Path, html: &str) -> Result<(), Error> {
-    Ok(OutputFile::new(path)?.write(|out| out.write_all(html.as_bytes()))?)
-}
-
-/// Text as it must be written in HTML.
+/// Text as it is written in HTML, with a number and its percent sign on one line.
 pub fn escaped_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -86,7 +105,6 @@ pub fn escaped_html(text: &str) -> String {
             other => escaped.push(other),
         }
     }
-    // A number and its percent sign stay together.
     escaped.replace(" %", "&nbsp;%")
 }
 
@@ -100,5 +118,23 @@ mod tests {
             escaped_html("<a href=\"x\">'&'</a>"),
             "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"
         );
+    }
+
+    #[test]
+    fn title_command_and_program_are_escaped() {
+        let page = Page {
+            title: "</title><b>",
+            body: "<p>body</p>\n",
+            script: "",
+            with_plots: false,
+            command: Some("pcr99 solve '\"<b>.csv'"),
+            program: "pcr99 <0>",
+        };
+        let html = page.to_html();
+        assert!(
+            html.contains("<p>body</p>") && !html.contains("</title><b>") && !html.contains("\"<b>.csv"),
+            "{html}"
+        );
+        assert!(html.contains("pcr99 &#60;0&#62;"), "{html}");
     }
 }

@@ -1,11 +1,16 @@
-//! What the page's script draws, as JSON: coordinates with no more digits than can be seen.
+//! Data for the page's script, as JSON: coordinates have no more digits than can be seen.
 
-use crate::numbers::{exact, shown};
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use super::{
     rotation::{euler_deg, quaternion},
     view::{Pose, RegistrationView},
+};
+use crate::{
+    frame::script_json,
+    numbers::{exact, shown},
 };
 
 /// Coordinates so many times as large as the cloud are drawn relative to its middle: screens have single precision.
@@ -103,8 +108,41 @@ fn coordinates(points: impl Iterator<Item = [f64; 3]>, spread: f64) -> String {
     format!("[{}]", numbers.join(","))
 }
 
-/// The document for the script.
-pub(crate) fn document(view: &RegistrationView, frame: &Frame) -> String {
+/// What the script reads, except for the coordinates.
+#[derive(Serialize)]
+struct Rest<'a> {
+    are_matches: bool,
+    index: &'a [usize],
+    before: [f64; 3],
+    axes: [String; 3],
+    bins: Option<BinsData>,
+    poses: Vec<PoseData<'a>>,
+}
+
+/// The histogram; all places are log₁₀ of a residual.
+#[derive(Serialize)]
+struct BinsData {
+    first: f64,
+    width: f64,
+    threshold: Option<f64>,
+    label: Option<String>,
+    places: Vec<f64>,
+    labels: Vec<String>,
+}
+
+/// A candidate in the drawing's coordinates, and its numbers to read and to copy.
+#[derive(Serialize)]
+struct PoseData<'a> {
+    linear: [[f64; 3]; 3],
+    shift: [f64; 3],
+    inliers: &'a [usize],
+    counts: &'a [usize],
+    read: BTreeMap<&'static str, String>,
+    copy: BTreeMap<&'static str, String>,
+}
+
+/// The data for the script.
+pub(crate) fn json(view: &RegistrationView, frame: &Frame) -> String {
     let spread = |cloud: usize| Ball::around(&view.clouds[cloud].points).radius;
     let relative = |cloud: usize| {
         let origin = frame.origins[cloud];
@@ -114,39 +152,38 @@ pub(crate) fn document(view: &RegistrationView, frame: &Frame) -> String {
         let origin = frame.origins[cloud];
         coordinates(view.lines.points.iter().map(|pair| minus(pair[cloud], origin)), spread(cloud))
     };
-    let poses: Vec<Value> = view.poses.iter().map(|pose| of_pose(pose, frame)).collect();
     let bins = view.bins.as_ref().map(|bins| {
-        let (places, labels): (Vec<f64>, Vec<String>) = bins.marks().into_iter().unzip();
-        json!({ "first": bins.first, "width": bins.width, "threshold": view.threshold.map(libm::log10),
-                "label": view.threshold.map(shown), "places": places, "labels": labels })
+        let (places, labels) = bins.marks().into_iter().unzip();
+        let threshold = view.threshold.map(libm::log10);
+        BinsData {
+            first: bins.first,
+            width: bins.width,
+            threshold,
+            label: view.threshold.map(shown),
+            places,
+            labels,
+        }
     });
-    let parts: [(&str, String); 10] = [
-        ("are_matches", view.are_matches.to_string()),
-        ("source", relative(0)),
-        ("target", relative(1)),
-        ("from", line_end(0)),
-        ("to", line_end(1)),
-        ("index", json!(view.lines.index).to_string()),
-        ("before", json!(frame.before).to_string()),
-        ("axes", json!([0, 1, 2].map(|axis| frame.axis_title(axis))).to_string()),
-        ("bins", json!(bins).to_string()),
-        ("poses", json!(poses).to_string()),
-    ];
-    let fields: Vec<String> = parts.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
-    // No tag can begin in it.
-    format!("{{{}}}", fields.join(",\n")).replace('<', "\\u003c")
+    let rest = Rest {
+        are_matches: view.are_matches,
+        index: &view.lines.index,
+        before: frame.before,
+        axes: [0, 1, 2].map(|axis| frame.axis_title(axis)),
+        bins,
+        poses: view.poses.iter().map(|pose| of_pose(pose, frame)).collect(),
+    };
+    // Numbers, texts and lists: conversion cannot fail.
+    let rest = serde_json::to_string(&rest).unwrap_or_default();
+    let [source, target, from, to] = [relative(0), relative(1), line_end(0), line_end(1)];
+    script_json(&format!(
+        "{{\"source\":{source},\n\"target\":{target},\n\"from\":{from},\n\"to\":{to},\n\"rest\":{rest}}}"
+    ))
 }
 
-/// A pose in the drawing's coordinates, and its numbers to read and to copy.
-fn of_pose(pose: &Pose, frame: &Frame) -> Value {
+fn of_pose<'a>(pose: &'a Pose, frame: &Frame) -> PoseData<'a> {
     let shift = minus(pose.model.apply(frame.origins[0]), frame.origins[1]);
-    let (mut read, mut copy) = (Map::new(), Map::new());
-    for Row { id, read: to_read, copy: to_copy, .. } in rows(pose) {
-        read.insert(id.to_owned(), json!(to_read));
-        copy.insert(id.to_owned(), json!(to_copy));
-    }
-    json!({ "linear": pose.model.linear().as_flattened(), "shift": shift, "inliers": pose.inliers, "counts": pose.counts,
-            "read": read, "copy": copy })
+    let (read, copy) = rows(pose).into_iter().map(|row| ((row.id, row.read), (row.id, row.copy))).unzip();
+    PoseData { linear: pose.model.linear(), shift, inliers: &pose.inliers, counts: &pose.counts, read, copy }
 }
 
 /// One way to write a transform.

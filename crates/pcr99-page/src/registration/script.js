@@ -7,7 +7,8 @@
   class View {
     constructor(section) {
       this.section = section;
-      this.data = JSON.parse(section.querySelector("script[type='application/json']").textContent);
+      const { rest, ...points } = JSON.parse(section.querySelector("script[type='application/json']").textContent);
+      this.data = { ...rest, ...points };
       this.pose = 0;
       this.before = section.querySelector(".before");
       this.after = section.querySelector(".after");
@@ -35,7 +36,7 @@
       for (const button of this.section.querySelectorAll("button[data-row]")) {
         button.addEventListener("click", () => pcr99.copy(button, this.data.poses[this.pose].copy[button.dataset.row]));
       }
-      this.section.querySelector(".reset").addEventListener("click", () => this.turn(this.home));
+      this.section.querySelector(".reset")?.addEventListener("click", () => this.turn(this.home));
       for (const scene of this.scenes) scene.addEventListener("keydown", (event) => this.press(event));
       pcr99.onChange(() => this.draw());
     }
@@ -57,7 +58,7 @@
         } else {
           const m = pose.linear;
           for (let row = 0; row < 3; row++) {
-            out[i + row] = m[3 * row] * x + m[3 * row + 1] * y + m[3 * row + 2] * z + pose.shift[row];
+            out[i + row] = m[row][0] * x + m[row][1] * y + m[row][2] * z + pose.shift[row];
           }
         }
       }
@@ -212,7 +213,8 @@
         const traces = this.traces(pose);
         return pcr99.draw(scene, traces, this.layout(traces, scene), config);
       };
-      const drawn = [draw(this.before, null)];
+      const drawn = [];
+      if (this.before) drawn.push(draw(this.before, null));
       if (this.after) drawn.push(draw(this.after, chosen));
       if (this.bars) drawn.push(this.drawBars(chosen));
       return Promise.all(drawn);

@@ -1,64 +1,62 @@
-//! What is shown of one registration: clouds and matches thinned, candidates, histogram, facts.
+//! What a page shows of one registration: clouds and matches thinned, candidates, histogram, facts.
 
-use pcr99::{Registration, Seconds, Similarity, Status, StopReason};
+use pcr99::{Registration, Similarity, Status, StopReason};
 use pcr99_cloud::CloudRegistration;
+use pcr99_document::{
+    CloudDocument, Document, DoubtCode, Evidence, Fit, MatchDocument, Matrix, NotRefuted, Seconds,
+};
 
-use super::{histogram::Bins, rotation::angle_deg, thin::thinned, words::Verdict};
-use crate::numbers::{duration, grouped, percent, power_of_ten, shown};
+use super::{check::check, histogram::Bins, rotation::angle_deg, thin::thinned};
+use crate::{
+    Error,
+    numbers::{duration, grouped, percent, power_of_ten, shown},
+};
 
-/// Points of each cloud that are drawn.
+/// Largest number of points drawn per cloud.
 const MOST_POINTS: usize = 30_000;
-/// Points that are drawn of those that are matched: they are no surface, and hide each other.
+/// Largest number of matched points drawn per side. They form no surface, and more would hide each other.
 const MOST_MATCHED: usize = 10_000;
-/// Lines of right matches that are drawn, of each candidate.
+/// Largest number of inliers drawn as lines, per candidate.
 pub(crate) const MOST_INLIERS: usize = 1000;
-/// Lines of wrong matches that are drawn.
+/// Largest number of outliers drawn as lines.
 pub(crate) const MOST_OUTLIERS: usize = 1500;
-/// Candidates that can be looked at.
+/// Largest number of candidates on a page, the rival apart.
 const MOST_CANDIDATES: usize = 8;
 
-/// One registration, ready to be put on a page.
+/// One registration, prepared for a page.
 #[derive(Debug, Clone)]
 pub struct RegistrationView {
     pub(crate) title: Option<String>,
-    /// Of source and target.
-    pub(crate) names: [String; 2],
-    pub(crate) verdict: Verdict,
+    /// Names of source and target; `None` until they are given.
+    pub(crate) names: Option<[String; 2]>,
+    pub(crate) status: Status,
+    pub(crate) doubt: Option<DoubtCode>,
+    pub(crate) reason: String,
     /// Name and value, in the order in which they are shown.
     pub(crate) facts: Vec<(String, String)>,
+    /// Whether points are drawn.
+    pub(crate) has_points: bool,
     /// Source and target.
     pub(crate) clouds: [CloudPart; 2],
     pub(crate) lines: Lines,
-    /// The answer first; empty without one.
+    /// The answer first; empty without a solution.
     pub(crate) poses: Vec<Pose>,
+    /// A sentence on the rival.
+    pub(crate) rival: Option<String>,
     pub(crate) bins: Option<Bins>,
-    /// In target units.
+    /// Inlier threshold, in target units.
     pub(crate) threshold: Option<f64>,
-    pub(crate) seconds: Times,
-    /// How the search was made and ended, in words.
+    pub(crate) seconds: Option<Seconds>,
+    /// Method, and why the search ended.
     pub(crate) search: String,
-    /// Whether the points are those of matches, and not of clouds: their places before registration say little.
+    /// Whether the points are those of matches and not whole clouds. The place of such points before registration tells little.
     pub(crate) are_matches: bool,
 }
 
-/// Seconds: in all, and of each stage.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Times {
-    pub(crate) total: f64,
-    pub(crate) stages: Vec<(String, f64)>,
-}
-
-impl From<&Seconds> for Times {
-    fn from(seconds: &Seconds) -> Self {
-        let stages = seconds.stages.iter().map(|(stage, time)| ((*stage).to_owned(), *time)).collect();
-        Self { total: seconds.total, stages }
-    }
-}
-
 /// Some of the points of a cloud.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CloudPart {
-    /// How many finite points there are.
+    /// Number of finite points of the cloud.
     pub(crate) total: usize,
     pub(crate) points: Vec<[f64; 3]>,
 }
@@ -66,13 +64,13 @@ pub(crate) struct CloudPart {
 /// Some of the matches.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Lines {
-    /// How many matches there are.
+    /// Number of matches.
     pub(crate) total: usize,
-    /// Which of them are drawn, ascending.
+    /// Indices of those that are drawn, ascending.
     pub(crate) index: Vec<usize>,
     /// Their points in source and target.
     pub(crate) points: Vec<[[f64; 3]; 2]>,
-    /// How many wrong matches the answer leaves, and how many of those are drawn.
+    /// Number of outliers of the answer, and how many of them are drawn.
     pub(crate) outliers: [usize; 2],
 }
 
@@ -80,16 +78,17 @@ pub(crate) struct Lines {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pose {
     pub(crate) model: Similarity,
-    /// Matches that it explains.
-    pub(crate) inlier_count: Option<usize>,
+    /// Number of matches that it explains.
+    pub(crate) inlier_count: usize,
     pub(crate) log10_nfa: Option<f64>,
-    /// Shares of source and target that overlap.
+    /// Overlap of source and target.
     pub(crate) overlap: Option<[f64; 2]>,
+    pub(crate) is_rival: bool,
     /// Angle to the answer's rotation, in degrees.
-    pub(crate) turned_deg: f64,
+    pub(crate) rotated_deg: f64,
     /// Places in [`Lines::index`] of the matches that it explains.
     pub(crate) inliers: Vec<usize>,
-    /// Matches in each bar of the histogram.
+    /// Number of matches in each bar of the histogram.
     pub(crate) counts: Vec<usize>,
 }
 
@@ -112,194 +111,222 @@ fn residual(model: &Similarity, [a, b]: [[f64; 3]; 2]) -> f64 {
     moved.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
-/// A candidate as it was found.
-pub(crate) struct Found {
-    pub(crate) model: Similarity,
-    pub(crate) inlier_count: Option<usize>,
-    pub(crate) log10_nfa: Option<f64>,
-    /// Of source and target.
-    pub(crate) overlap: Option<[f64; 2]>,
+/// A candidate of a document.
+struct Found {
+    model: Similarity,
+    inlier_count: usize,
+    log10_nfa: Option<f64>,
+    overlap: Option<[f64; 2]>,
+    is_rival: bool,
 }
 
-/// What is known of a registration of two clouds.
-pub(crate) struct CloudFacts<'a> {
-    pub(crate) verdict: Verdict,
-    /// The answer first.
-    pub(crate) poses: Vec<Found>,
-    pub(crate) agreement: Option<f64>,
-    pub(crate) rmse: Option<f64>,
-    pub(crate) matches: Option<Agreeing<'a>>,
-    pub(crate) voxel: f64,
-    pub(crate) times: Times,
+impl Found {
+    fn new(model: Similarity, inlier_count: usize, evidence: Option<&Evidence>, fit: Option<&Fit>) -> Self {
+        Self {
+            model,
+            inlier_count,
+            log10_nfa: evidence.map(|evidence| evidence.log10_nfa),
+            overlap: fit.map(|fit| [fit.overlap_source, fit.overlap_target]),
+            is_rival: false,
+        }
+    }
+
+    /// A candidate from its matrix; `None` when the matrix is not a similarity, which documents that were read never have.
+    fn other(
+        matrix: &Matrix,
+        inlier_count: usize,
+        evidence: Option<&Evidence>,
+        fit: Option<&Fit>,
+    ) -> Option<Self> {
+        Some(Self::new(Similarity::from_matrix(matrix).ok()?, inlier_count, evidence, fit))
+    }
 }
 
-/// The matches between two clouds.
-pub(crate) struct Agreeing<'a> {
-    pub(crate) total: usize,
-    /// All of them, or none where they are not known any more.
-    pub(crate) points: &'a [[[f64; 3]; 2]],
-    pub(crate) inliers: &'a [usize],
-    pub(crate) threshold: f64,
-    pub(crate) log10_nfa: f64,
-    pub(crate) ended: StopReason,
+/// The answer of a document, its other candidates, and its rival.
+fn candidates(document: &Document) -> Vec<Found> {
+    let answer = document
+        .target_from_source()
+        .map(|model| Found::new(model, document.inliers().len(), document.evidence(), document.fit()));
+    let Some(answer) = answer else { return Vec::new() };
+    let (others, rival): (Vec<Option<Found>>, Option<Found>) = match document {
+        Document::Matches(MatchDocument { candidates, rival, .. }) => (
+            candidates
+                .iter()
+                .map(|c| Found::other(&c.transform, c.inlier_count, Some(&c.evidence), None))
+                .collect(),
+            rival.as_ref().and_then(|r| Found::other(&r.transform, r.inlier_count, Some(&r.evidence), None)),
+        ),
+        Document::Clouds(CloudDocument { candidates, rival, .. }) => (
+            (candidates.iter())
+                .map(|c| Found::other(&c.transform, c.inlier_count, c.evidence.as_ref(), Some(&c.fit)))
+                .collect(),
+            (rival.as_ref())
+                .and_then(|r| Found::other(&r.transform, r.inlier_count, r.evidence.as_ref(), Some(&r.fit))),
+        ),
+    };
+    let others = others.into_iter().flatten().skip(1);
+    let mut found: Vec<Found> = std::iter::once(answer).chain(others).take(MOST_CANDIDATES).collect();
+    if let Some(rival) = rival {
+        match found.iter_mut().skip(1).find(|candidate| candidate.model == rival.model) {
+            Some(candidate) => candidate.is_rival = true,
+            None => found.push(Found { is_rival: true, ..rival }),
+        }
+    }
+    found
 }
 
-/// What the time is called among the facts.
-const TIME: &str = "time";
+/// A sentence on the rival of a document that was not refuted.
+fn rival(document: &Document) -> Option<String> {
+    let because = match document {
+        Document::Matches(matches) => matches.rival.as_ref()?.not_refuted_because.as_ref(),
+        Document::Clouds(clouds) => clouds.rival.as_ref()?.not_refuted_because.as_ref(),
+    };
+    because.map(|NotRefuted { sentence, .. }| format!("The rival could not be refuted: {sentence}."))
+}
+
+/// Name and value of what the page shows below the status.
+fn facts(document: &Document) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut tell = |name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    let scale = document.target_from_source().map(|model| shown(model.scale()));
+    let inliers = format!("{} of {}", grouped(document.inliers().len()), grouped(document.correspondences()));
+    let evidence = document.evidence().map(|evidence| false_alarms(evidence.log10_nfa));
+    match document {
+        Document::Clouds(clouds) => {
+            let overlap =
+                |fit: &Fit| format!("{} / {}", percent(fit.overlap_source), percent(fit.overlap_target));
+            tell("overlap, source / target", clouds.fit.as_ref().map(overlap));
+            tell("normals that agree", clouds.fit.map(|fit| percent(fit.normal_agreement)));
+            tell("RMSE, target units", clouds.rmse.map(shown));
+            tell("scale", scale);
+            tell("inliers, of all matches", (clouds.correspondences > 0).then_some(inliers));
+            tell("expected false alarms", evidence);
+            tell("voxel, target units", Some(shown(clouds.voxel)));
+        }
+        Document::Matches(matches) => {
+            tell("inliers, of all matches", Some(inliers));
+            tell("expected false alarms", evidence);
+            tell("scale", scale);
+            tell("threshold, target units", Some(shown(matches.threshold)));
+            tell("inlier RMSE, target units", matches.inlier_rmse.map(shown));
+        }
+    }
+    tell("time", document.seconds().map(|seconds| duration(seconds.total())));
+    facts
+}
 
 impl RegistrationView {
-    /// Of a registration from matches: `source[i]` was matched with `target[i]`.
+    /// A view of a saved document with the points that it was made from.
+    ///
+    /// For matches, `source[i]` is matched with `target[i]`. For clouds these are the clouds as they were read, and `matches` are
+    /// the matches between them; without these, no matches are drawn.
+    ///
+    /// # Errors
+    /// When these are not the points of the document.
+    pub fn of_document(
+        document: &Document,
+        source: &[[f64; 3]],
+        target: &[[f64; 3]],
+        matches: Option<&[[[f64; 3]; 2]]>,
+    ) -> Result<Self, Error> {
+        check(document, source, target)?;
+        Ok(Self::new(document, source, target, matches))
+    }
+
+    /// A view of a document without its points: numbers only, nothing is drawn.
+    pub fn without_points(document: &Document) -> Self {
+        let mut view = Self::of_numbers(document);
+        view.take(&candidates(document), 0, &|_| [[0.0; 3]; 2], &[]);
+        view
+    }
+
+    /// A view of a registration from matches: `source[i]` was matched with `target[i]`.
     ///
     /// # Panics
-    /// When there are not as many source as target points.
+    /// When the numbers of source and target points are not the number of matches of the registration.
     pub fn of_matches(found: &Registration, method: &str, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
-        assert_eq!(source.len(), target.len(), "row i of one matches row i of the other");
-        let first = found.candidates.first();
-        let answer = found.target_from_source.map(|model| Found {
-            model,
-            inlier_count: Some(first.map_or(found.inliers.len(), |c| c.inlier_count)),
-            log10_nfa: found.evidence.map(|e| e.log10_nfa),
-            overlap: None,
-        });
-        let others = found.candidates.iter().skip(1).map(|c| Found {
-            model: c.target_from_source,
-            inlier_count: Some(c.inlier_count),
-            log10_nfa: Some(c.evidence.log10_nfa),
-            overlap: None,
-        });
-        let mut facts = vec![(
-            "matches that agree".to_owned(),
-            format!("{} of {}", grouped(found.inliers.len()), grouped(source.len())),
-        )];
-        facts.extend(found.evidence.map(|e| ("false alarms expected".to_owned(), false_alarms(e.log10_nfa))));
-        facts.extend(found.target_from_source.map(|m| ("scale".to_owned(), shown(m.scale()))));
-        facts.push(("threshold, target units".to_owned(), shown(found.threshold)));
-        facts.extend(found.inlier_rmse.map(|rmse| ("residual (rms), target units".to_owned(), shown(rmse))));
-        facts.push((TIME.to_owned(), duration(found.seconds.total)));
-        let mut view = Self {
-            title: None,
-            names: ["source", "target"].map(str::to_owned),
-            verdict: Verdict::on_matches(found),
-            facts,
-            clouds: [source, target].map(|points| CloudPart::of(points, MOST_MATCHED)),
-            lines: Lines::default(),
-            poses: Vec::new(),
-            bins: None,
-            threshold: Some(found.threshold),
-            seconds: Times::from(&found.seconds),
-            search: format!("Method: {method}. The search ended: {}.", ended(found.stopped_because)),
-            are_matches: true,
-        };
-        let found_poses: Vec<Found> = answer.into_iter().chain(others).take(MOST_CANDIDATES).collect();
-        view.take(&found_poses, source.len(), &|i| [source[i], target[i]], &found.inliers);
-        view
+        assert_eq!(
+            [source.len(), target.len()],
+            [found.correspondences; 2],
+            "source[i] is matched with target[i]"
+        );
+        Self::new(&Document::of_matches(method, found), source, target, None)
     }
 
-    /// Of a registration of two clouds, given as they were read.
+    /// A view of a registration of two clouds, given as they were read.
     pub fn of_clouds(found: &CloudRegistration, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
-        let fit = |a: &pcr99_cloud::verify::Assessment| [a.overlap_source, a.overlap_target];
-        let (matches, first) = (found.matches.as_ref(), found.candidates.first());
-        let answer = found.target_from_source.map(|model| Found {
-            model,
-            inlier_count: matches.map(|m| m.inliers.len()).or(first.map(|c| c.inlier_count)),
-            log10_nfa: matches.map(|m| m.evidence.log10_nfa),
-            overlap: found.assessment.as_ref().map(fit),
-        });
-        let others = found.candidates.iter().skip(1).map(|c| Found {
-            model: c.target_from_source,
-            inlier_count: Some(c.inlier_count),
-            log10_nfa: c.evidence.map(|e| e.log10_nfa),
-            overlap: Some(fit(&c.assessment)),
-        });
-        let reason = found.reason();
-        let facts = CloudFacts {
-            verdict: Verdict::of_reason(found.status, &reason, found.fitness()),
-            poses: answer.into_iter().chain(others).collect(),
-            agreement: found.assessment.map(|fit| fit.normal_agreement),
-            rmse: found.rmse,
-            matches: matches.map(|m| Agreeing {
-                total: m.matches,
-                points: &m.points,
-                inliers: &m.inliers,
-                threshold: m.threshold,
-                log10_nfa: m.evidence.log10_nfa,
-                ended: m.stopped_because,
-            }),
-            voxel: found.voxel,
-            times: Times::from(&found.seconds),
-        };
-        Self::of_cloud_facts(facts, source, target)
+        let matches = found.matches.as_ref().map(|matches| matches.points.as_slice());
+        Self::new(&Document::of_clouds(found), source, target, matches)
     }
 
-    pub(crate) fn of_cloud_facts(known: CloudFacts<'_>, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
-        let CloudFacts { verdict, mut poses, agreement, rmse, matches, voxel, times } = known;
-        poses.truncate(MOST_CANDIDATES);
-        let answer = poses.first();
-        let mut facts = Vec::new();
-        if let Some(overlap) = answer.and_then(|pose| pose.overlap) {
-            let [source, target] = overlap.map(percent);
-            facts.push(("overlap, source / target".to_owned(), format!("{source} / {target}")));
+    fn new(
+        document: &Document,
+        source: &[[f64; 3]],
+        target: &[[f64; 3]],
+        matches: Option<&[[[f64; 3]; 2]]>,
+    ) -> Self {
+        let found = candidates(document);
+        let mut view = Self::of_numbers(document);
+        view.has_points = true;
+        view.are_matches = matches!(document, Document::Matches(_));
+        let most = if view.are_matches { MOST_MATCHED } else { MOST_POINTS };
+        view.clouds = [source, target].map(|points| CloudPart::of(points, most));
+        let total = document.correspondences();
+        match matches.filter(|points| points.len() == total) {
+            _ if view.are_matches => {
+                view.take(&found, total, &|i| [source[i], target[i]], document.inliers())
+            }
+            Some(points) => view.take(&found, total, &|i| points[i], document.inliers()),
+            None => view.take(&found, 0, &|_| [[0.0; 3]; 2], &[]),
         }
-        facts.extend(agreement.map(|share| ("normals that agree".to_owned(), percent(share))));
-        facts.extend(rmse.map(|rmse| ("residual (rms), target units".to_owned(), shown(rmse))));
-        facts.extend(answer.map(|pose| ("scale".to_owned(), shown(pose.model.scale()))));
-        if let Some(m) = &matches {
-            let agree = format!("{} of {}", grouped(m.inliers.len()), grouped(m.total));
-            facts.push(("matches that agree".to_owned(), agree));
-            facts.push(("false alarms expected".to_owned(), false_alarms(m.log10_nfa)));
-        }
-        facts.push(("voxel, target units".to_owned(), shown(voxel)));
-        facts.push((TIME.to_owned(), duration(times.total)));
-        let mut view = Self {
-            title: None,
-            names: ["source", "target"].map(str::to_owned),
-            verdict,
-            facts,
-            clouds: [source, target].map(|points| CloudPart::of(points, MOST_POINTS)),
-            lines: Lines::default(),
-            poses: Vec::new(),
-            bins: None,
-            threshold: matches.as_ref().map(|m| m.threshold),
-            seconds: times,
-            search: matches.as_ref().map_or(String::new(), |m| {
-                format!("The search among the matches ended: {}.", ended(m.ended))
-            }),
-            are_matches: false,
-        };
-        let points = matches.as_ref().map_or(&[][..], |m| m.points);
-        let inliers = matches.as_ref().filter(|m| !m.points.is_empty()).map_or(&[][..], |m| m.inliers);
-        view.take(&poses, points.len(), &|i| points[i], inliers);
         view
     }
 
-    /// With another time among the facts.
-    pub(crate) fn with_time(mut self, total: f64) -> Self {
-        if let Some((_, time)) = self.facts.iter_mut().find(|(name, _)| name == TIME) {
-            *time = duration(total);
+    /// What needs no points.
+    fn of_numbers(document: &Document) -> Self {
+        let ended = document.stopped_because().map(|reason| format!(" Search stopped: {}.", ended(reason)));
+        Self {
+            title: None,
+            names: None,
+            status: document.status(),
+            doubt: document.doubt(),
+            reason: document.reason().to_owned(),
+            facts: facts(document),
+            has_points: false,
+            clouds: Default::default(),
+            lines: Lines::default(),
+            poses: Vec::new(),
+            rival: rival(document),
+            bins: None,
+            threshold: document.threshold(),
+            seconds: document.seconds().cloned(),
+            search: format!("Method: {}.{}", document.method(), ended.unwrap_or_default()),
+            are_matches: false,
         }
-        self
     }
 
-    /// With the names of source and target, such as those of their files.
+    /// The same view with the names of source and target, such as those of their files.
     #[must_use]
     pub fn with_names(self, source: &str, target: &str) -> Self {
-        Self { names: [source, target].map(str::to_owned), ..self }
+        Self { names: Some([source, target].map(str::to_owned)), ..self }
     }
 
-    /// With a heading, where a page has several.
+    /// The same view with a heading, for a page of several.
     #[must_use]
     pub fn with_title(self, title: &str) -> Self {
         Self { title: Some(title.to_owned()), ..self }
     }
 
-    /// With a further fact below the verdict, such as an error against a known truth.
+    /// The same view with a further fact below the status, such as an error against a known truth.
     #[must_use]
     pub fn with_fact(mut self, name: &str, value: &str) -> Self {
         self.facts.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With the whole clouds, where the matches are between some of their points only.
+    /// The same view with the whole clouds, for matches between some of their points.
     #[must_use]
     pub fn with_clouds(self, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
         Self {
@@ -309,7 +336,7 @@ impl RegistrationView {
         }
     }
 
-    /// Lines, poses and histogram from all matches.
+    /// Sets lines, poses and histogram from all matches.
     fn take(
         &mut self,
         found: &[Found],
@@ -318,7 +345,7 @@ impl RegistrationView {
         inliers: &[usize],
     ) {
         let threshold = self.threshold.unwrap_or(0.0);
-        // By pose, ascending: all of the answer, and of the others what is within the threshold.
+        // By pose, ascending: the inliers of the answer, and for the others what is within the threshold.
         let explained: Vec<Vec<usize>> = found
             .iter()
             .enumerate()
@@ -348,7 +375,8 @@ impl RegistrationView {
                 inlier_count: pose.inlier_count,
                 log10_nfa: pose.log10_nfa,
                 overlap: pose.overlap,
-                turned_deg: angle_deg(&pose.model.rotation(), &found[0].model.rotation()),
+                is_rival: pose.is_rival,
+                rotated_deg: angle_deg(&pose.model.rotation(), &found[0].model.rotation()),
                 inliers: (0..index.len()).filter(|&k| own.binary_search(&index[k]).is_ok()).collect(),
                 counts: self.bins.as_ref().map_or(Vec::new(), |bins| {
                     bins.counts((0..count).map(|i| residual(&pose.model, pair(i))))
@@ -359,26 +387,26 @@ impl RegistrationView {
         self.lines = Lines { total: count, index, points, outliers: [outliers.len(), drawn] };
     }
 
-    /// Whether the answer can be trusted.
+    /// Whether the answer is confirmed.
     pub(crate) fn is_registered(&self) -> bool {
-        self.verdict.status == Status::Registered
+        self.status == Status::Registered
     }
 }
 
 /// Why a search ended, in words.
 fn ended(reason: StopReason) -> &'static str {
     match reason {
-        StopReason::EnoughInliers => "enough matches agreed",
-        StopReason::Confident => "a better answer would have been found by then",
-        StopReason::Exhausted => "nothing was left to try",
+        StopReason::EnoughInliers => "the required number of inliers was reached",
+        StopReason::Confident => "confident that no better answer was missed",
+        StopReason::Exhausted => "everything was tried",
         StopReason::HypothesisLimit => "the limit on hypotheses was reached",
-        StopReason::TimeLimit => "the time was up",
+        StopReason::TimeLimit => "the time limit was reached",
         StopReason::Interrupted => "interrupted",
-        _ => reason.as_str(),
+        _ => "for another reason",
     }
 }
 
-/// A number of false alarms: plain where it is not small.
+/// A number of false alarms: written out unless it is small.
 pub(crate) fn false_alarms(log10_nfa: f64) -> String {
     if (-3.0..4.0).contains(&log10_nfa) {
         let nfa = libm::exp10(log10_nfa);

@@ -13,7 +13,7 @@ use crate::{
     tables::{percent, ratios},
 };
 use pcr99_page::{
-    frame::{self, Page, escaped_html},
+    frame::{Page, escaped_html},
     numbers::{duration, grouped},
 };
 
@@ -56,8 +56,15 @@ pub(crate) fn html(report: &Report) -> String {
             body += &table.to_html();
         }
     }
-    let body = body + &frame::footer(None, &program(report));
-    Page { title: "pcr99 bench", body: &body, script: SCRIPT, with_plots: true }.to_html()
+    Page {
+        title: "pcr99 bench",
+        body: &body,
+        script: SCRIPT,
+        with_plots: true,
+        command: None,
+        program: &program(report),
+    }
+    .to_html()
 }
 
 /// Who is fastest of those that are never far off, where it is hardest; nothing to say of one method alone.
