@@ -49,7 +49,7 @@ fn document_text(document: &str) -> PyResult<String> {
 fn quiet_decoders() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        if !pcr99_cloud::is_decoding() {
+        if !pcr99_cloud::files::panic_is_caught() {
             usual(panic);
         }
     }));

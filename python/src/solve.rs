@@ -254,13 +254,13 @@ pub(crate) fn assess<'py>(
 
 /// The transform of a 4×4 matrix.
 pub(crate) fn similarity(name: &str, rows: &[[f64; 4]]) -> Result<pcr99::Similarity, Failure> {
-    let matrix: Option<&[f64; 16]> = rows.as_flattened().try_into().ok();
+    let matrix: Option<&[[f64; 4]; 4]> = rows.try_into().ok();
     let wrong = || {
         Failure::Value(format!(
             "{name} is not [sR t; 0 1] with a rotation R and a positive scale s: check that it is not transposed"
         ))
     };
-    matrix.filter(|m| m.iter().all(|x| x.is_finite())).and_then(pcr99_cloud::similarity_of).ok_or_else(wrong)
+    matrix.and_then(|matrix| pcr99::Similarity::from_matrix(matrix).ok()).ok_or_else(wrong)
 }
 
 /// The names of the methods.

@@ -73,7 +73,7 @@ pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         // What a decoder of damaged files cannot go on with becomes an error of one line.
-        if !pcr99_cloud::is_decoding() {
+        if !pcr99_cloud::files::panic_is_caught() {
             usual(panic);
         }
     }));

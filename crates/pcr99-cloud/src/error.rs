@@ -10,9 +10,12 @@ use pcr99_base::output_file::OutputError;
 pub(crate) use pcr99_base::output_file::quoted as label;
 
 use crate::cloud::UnequalLengths;
+#[cfg(feature = "e57")]
+use crate::files::E57Error;
+#[cfg(feature = "las")]
+use crate::files::LasError;
 use crate::files::{
-    CloudFormat, E57Error, KittiError, LasError, NpyError, ObjError, PcdError, PlyError, TextError,
-    TransformError, ZipError,
+    CloudFormat, KittiError, NpyError, ObjError, PcdError, PlyError, TextError, TransformError, ZipError,
 };
 
 /// Why a file could not be used.
@@ -120,9 +123,11 @@ pub enum Problem {
     #[error(transparent)]
     Pcd(#[from] PcdError),
     /// A LAS or LAZ file is malformed.
+    #[cfg(feature = "las")]
     #[error(transparent)]
     Las(#[from] LasError),
     /// An E57 file is malformed.
+    #[cfg(feature = "e57")]
     #[error(transparent)]
     E57(#[from] E57Error),
     /// An OBJ file is malformed.
@@ -140,6 +145,14 @@ pub enum Problem {
     /// A transform is malformed.
     #[error(transparent)]
     Transform(#[from] TransformError),
+    /// The reader of the format was left out when the program was built.
+    #[error("{format} files cannot be read: the program was built without the feature `{feature}`")]
+    NotBuiltIn {
+        /// The format.
+        format: &'static str,
+        /// The feature of this crate that reads it.
+        feature: &'static str,
+    },
     /// NaN or infinity in a match.
     #[error("{value} is not a finite number; remove this match or correct it")]
     NotFinite {
@@ -208,6 +221,7 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 /// Message of another library, on one line and of bounded length.
+#[cfg(any(feature = "las", feature = "e57", test))]
 pub(crate) fn said(error: &impl fmt::Display) -> String {
     shortened(&error.to_string(), 200)
 }

@@ -1,4 +1,7 @@
-//! Point clouds: files, and the way from two raw clouds to their pose.
+//! Registration of two raw point clouds, and files of clouds and matches.
+//!
+//! [`register()`] finds the similarity `b = s·R·a + t` that maps the source onto the target, without an initial pose, and tells whether the
+//! answer can be relied on.
 //!
 //! ```
 //! use pcr99_cloud::{PreparedCloud, RawCloud, RegisterParams, register};
@@ -19,47 +22,48 @@
 //! # Ok::<(), pcr99_cloud::RegisterError>(())
 //! ```
 //!
-//! [`register`](mod@register) has the stages one by one; each is a module of its own. A [`PreparedCloud`] keeps its descriptors, for a cloud
-//! that is registered many times.
+//! Every result has a status, a doubt (a code with its numbers) when it is not registered, and a reason (one sentence).
+//! [`register`](mod@register) lists the stages; each is a public module that can be used alone. A [`PreparedCloud`] keeps its samples and
+//! descriptors, for a cloud that is registered many times.
 //!
 //! # Files
 //!
-//! The method itself (crate `pcr99`) knows nothing of files: it takes two lists of points. This crate
-//! brings files to that form, and says what is wrong, where, and what to do when they are not in order.
-//!
-//! | to read | call | formats |
+//! | content | function | formats |
 //! |---|---|---|
-//! | a cloud with all that is known of it | [`read_cloud`] | see below |
+//! | a cloud with its attributes | [`read_cloud`] | see below |
 //! | only the points of a cloud | [`read_points`] | see below |
 //! | matches, one per row | [`read_matches`], [`read_matches_text`] | text, `.npy` (N×6, N×7), `.npz` |
 //! | index pairs between two clouds | [`read_indices`] | text, `.npy` (N×2) |
 //! | a transform | [`read_transform`] | text, 4×4 |
 //!
-//! [`write_cloud`] writes clouds, [`write_matches`] the text form of matches, [`OutputFile`] any file whole or not at all.
+//! [`write_cloud`] writes clouds, [`write_matches`] writes matches as text, and [`OutputFile`] writes any file completely or not at all.
 //!
 //! | cloud format | read | normals | colours | intensity | viewpoint | written |
 //! |---|---|---|---|---|---|---|
 //! | `.ply` | ASCII, both binary orders | yes | yes | yes | | binary |
 //! | `.pcd` | ASCII, binary, compressed | yes | yes | yes | yes | binary |
-//! | `.las`, `.laz` | 1.0 to 1.4 | | yes | yes | | |
-//! | `.e57` | all scans, posed | yes | yes | yes | of a single scan | |
+//! | `.las`, `.laz` (feature `las`) | 1.0 to 1.4 | | yes | yes | | |
+//! | `.e57` (feature `e57`) | all scans, posed | yes | yes | yes | of a single scan | |
 //! | `.xyz`, `.txt`, `.asc`, `.csv`, `.pts` and others | text | yes | yes | yes | | all but `.pts` |
 //! | `.npy` | N×3 or wider | yes | yes | yes | | doubles |
 //! | `.obj` | vertices | yes | yes | | | |
 //! | `.bin` | KITTI | | | yes | | |
 //!
-//! What holds for every reader:
+//! Guarantees of every reader:
 //!
-//! * A file is input to be doubted. No size is believed from a header alone: memory grows with the bytes
-//!   that are really there. The one exception is compressed data (`.npz`, `.laz`, compressed PCD), which may grow by a
-//!   factor of about a thousand.
-//! * Nothing is guessed past an error. A row that is too short, a field that is no number or a file that
-//!   ends early is a [`FileError`], never a shorter or shifted result.
-//! * Numbers become `f64`, exactly for all stored types except 64-bit integers above 2⁵³: coordinates far from the origin
-//!   (UTM) keep every digit.
+//! * **Files are not trusted.** No size is believed from a header alone: memory grows with the bytes that are in the file. Only compressed
+//!   data (`.npz`, `.laz`, compressed PCD) may grow, by a factor of up to about a thousand.
+//! * **Errors are not skipped.** A row that is too short, a field that is not a number and a file that ends early are a [`FileError`],
+//!   never a shorter or shifted result.
+//! * **Digits are kept.** Numbers become `f64`, exactly for all stored types except 64-bit integers above 2⁵³, so coordinates far from
+//!   the origin (UTM) keep every digit.
 //!
-//! Not promised: that a damaged file is found to be damaged, where its format has no checksum; and whether the matches suffice for a registration (three are needed, not collinear) is
-//! for the method to judge.
+//! Not guaranteed: damage is detected only where it breaks the format or a checksum.
+//!
+//! # Features
+//!
+//! `las` and `e57` are on by default and pull in the decoders of these formats. Without them, their files are an error that names the
+//! feature.
 
 mod cloud;
 
@@ -100,8 +104,8 @@ pub mod document;
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
-    CloudFormat, Matches, OutputError, OutputFile, Written, is_decoding, read_cloud, read_indices,
-    read_matches, read_matches_text, read_points, read_transform, similarity_of, write_cloud, write_matches,
+    CloudFormat, Matches, OutputError, OutputFile, Written, read_cloud, read_indices, read_matches,
+    read_matches_text, read_points, read_transform, write_cloud, write_matches,
 };
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;

@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
 use fixtures::{Kind, e57, las, pcd, utm, with_checksums};
-use pcr99_cloud::{FileError, is_decoding, read_cloud, read_indices, read_matches, read_points};
+use pcr99_cloud::{FileError, read_cloud, read_indices, read_matches, read_points};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -81,7 +81,7 @@ fn read_all(extension: &str, bytes: &[u8]) -> usize {
         let usual = panic::take_hook();
         // Caught by the reader; to print each with its backtrace takes most of the time.
         panic::set_hook(Box::new(move |panic| {
-            if !is_decoding() {
+            if !pcr99_cloud::files::panic_is_caught() {
                 usual(panic);
             }
         }));

@@ -4,10 +4,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
+#[cfg(feature = "e57")]
+use super::e57;
 use super::fields::Want;
 use super::format::Format;
+#[cfg(feature = "las")]
+use super::las;
 use super::xyz::Layout;
-use super::{Source, e57, kitti, las, npy, obj, pcd, ply, xyz};
+use super::{Source, kitti, npy, obj, pcd, ply, xyz};
 use crate::cloud::{Attribute, Cloud};
 use crate::error::{Fault, FileError, Problem, label};
 use pcr99_base::output_file::OutputFile;
@@ -69,8 +73,14 @@ fn from(reader: BufReader<File>, size: Option<u64>, format: Format, want: Want) 
     match format {
         Format::Ply => ply::read(reader, size, want),
         Format::Pcd => pcd::read(reader, size, want),
+        #[cfg(feature = "las")]
         Format::Las => las::read(reader, size, want),
+        #[cfg(not(feature = "las"))]
+        Format::Las => Err(Fault::whole(Problem::NotBuiltIn { format: "LAS and LAZ", feature: "las" })),
+        #[cfg(feature = "e57")]
         Format::E57 => e57::read(reader, size, want),
+        #[cfg(not(feature = "e57"))]
+        Format::E57 => Err(Fault::whole(Problem::NotBuiltIn { format: "E57", feature: "e57" })),
         Format::Npy => npy::cloud::read(reader, size, want),
         Format::Obj => obj::read(reader, want),
         Format::Kitti => kitti::read(reader, size, want),

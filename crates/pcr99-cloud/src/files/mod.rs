@@ -12,6 +12,7 @@ use crate::error::{FileError, label};
 
 mod clouds;
 
+#[cfg(feature = "e57")]
 mod e57;
 
 mod fields;
@@ -24,6 +25,7 @@ mod indices;
 
 mod kitti;
 
+#[cfg(feature = "las")]
 mod las;
 
 mod matches;
@@ -51,10 +53,12 @@ mod xyz;
 mod zip;
 
 pub use clouds::{CloudFormat, Written, read_cloud, read_points, write_cloud};
+#[cfg(feature = "e57")]
 pub use e57::E57Error;
 pub use indices::read_indices;
 pub use kitti::KittiError;
-pub use las::{LasError, is_decoding};
+#[cfg(feature = "las")]
+pub use las::LasError;
 pub use matches::{Matches, read_matches, read_matches_text, write_matches};
 pub use npy::NpyError;
 pub use obj::ObjError;
@@ -62,8 +66,18 @@ pub use pcd::PcdError;
 pub use pcr99_base::output_file::{OutputError, OutputFile};
 pub use ply::PlyError;
 pub use text::{Hint, TextError};
-pub use transform::{TransformError, read_transform, similarity_of};
+pub use transform::{TransformError, read_transform};
 pub use zip::ZipError;
+
+/// Whether a panic of this thread is caught and becomes a [`FileError`]. A panic hook should print nothing then.
+///
+/// The decoder of LAZ files, another library, panics on some damaged files.
+pub fn panic_is_caught() -> bool {
+    #[cfg(feature = "las")]
+    return las::is_decoding();
+    #[cfg(not(feature = "las"))]
+    false
+}
 
 /// Size of the read buffer, in bytes.
 const BUFFER: usize = 128 * 1024;

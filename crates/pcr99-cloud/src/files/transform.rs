@@ -61,13 +61,8 @@ fn parse(text: &str) -> Result<Similarity, TransformError> {
     if numbers != matrix.len() {
         return Err(TransformError::Count { numbers });
     }
-    similarity_of(&matrix).ok_or(TransformError::NotASimilarity)
-}
-
-/// Converts a 4×4 matrix `[sR t; 0 1]`, given row by row; `None` when it is not of that form within 0.001.
-pub fn similarity_of(matrix: &[f64; 16]) -> Option<Similarity> {
     let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2], matrix[4 * k + 3]];
-    Similarity::from_matrix(&[row(0), row(1), row(2), row(3)]).ok()
+    Similarity::from_matrix(&[row(0), row(1), row(2), row(3)]).map_err(|_| TransformError::NotASimilarity)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //! The LAZ decoder (crate `laz`) panics on some damaged bytes, and recurses once for each wrong
 //! symbol on others. Only decoding can detect this, so it runs in its own thread, whose panics become
-//! errors ([`is_decoding`] tells panic hooks about it) and whose stack use is checked at each read (`decoder`).
+//! errors ([`panic_is_caught`](super::panic_is_caught) tells panic hooks about it) and whose stack use is checked at each read (`decoder`).
 
 mod chunks;
 
@@ -73,9 +73,8 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread runs a third-party decoder whose panics are caught and become errors. A panic hook should
-/// print nothing then.
-pub fn is_decoding() -> bool {
+/// Whether this thread runs the LAZ decoder.
+pub(super) fn is_decoding() -> bool {
     DECODING.get()
 }
 
