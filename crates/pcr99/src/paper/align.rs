@@ -1,8 +1,8 @@
 //! A transform from three matches (Algorithm 1, line 18).
 //!
-//! The paper says "Horn"; for three points that leaves open which of his two ways is meant. It is the frame of the triangle
-//! (decision 9): `x` along `i → j`, `y` along the normal, `z = x × y`; `R` takes one frame to the other. Least squares on
-//! three points gives other inlier counts than the authors' program.
+//! The paper cites Horn, who gives two methods for three points. The one meant uses the frame of the triangle (decision 9): `x` along
+//! `i → j`, `y` along the normal, `z = x × y`, and `R` maps one frame to the other. Least squares on three points gives other inlier counts
+//! than the authors' program.
 
 use pcr99_base::{
     Soa,
@@ -11,10 +11,10 @@ use pcr99_base::{
 
 use crate::Similarity;
 
-/// A triangle whose normal is shorter than this times the product of two edges is a line (decision 10).
+/// Sine of the angle between two edges up to which a triangle counts as a line (decision 10): rounding errors only.
 const COLLINEAR: f64 = 1e-12;
 
-/// The similarity that takes source triangle `sample` to its target; `None` when either triangle is a line or a point.
+/// The similarity that maps the source triangle `sample` to its target; `None` when either triangle is a line or a point.
 pub(super) fn align_triplet(
     points: &Soa,
     sample: [usize; 3],
@@ -43,7 +43,7 @@ pub(super) fn align_triplet(
             numerator / denominator
         }
     };
-    // A wide ε lets through triangles so unlike that no positive scale fits.
+    // With a large ε, triangles pass the prescreening that differ so much that no positive scale fits.
     (scale > 0.0 && scale.is_finite()).then(|| {
         let moved = rotate(&rotation, a_mean);
         Similarity::new_unchecked(
@@ -54,12 +54,12 @@ pub(super) fn align_triplet(
     })
 }
 
-/// The axes `x`, `y`, `z` of a triangle.
+/// The axes `x`, `y`, `z` of a triangle; `None` when it is a line or a point.
 fn triangle_frame([i, j, k]: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let (along, aside) = (minus(j, i), minus(k, i));
     let normal = cross(along, aside);
     let (along_sq, normal_sq) = (dot(along, along), dot(normal, normal));
-    // Not a number is not a triangle either.
+    // NaN is not a triangle either.
     if normal_sq.is_nan() || normal_sq <= COLLINEAR * COLLINEAR * along_sq * dot(aside, aside) {
         return None;
     }
@@ -86,7 +86,7 @@ mod tests {
         Soa { a: columns(a), b: columns(b) }
     }
 
-    /// Decision 9: the edge i → j is met exactly in direction, whatever k does.
+    /// Decision 9: the direction of the edge i → j is met exactly, whatever k is.
     #[test]
     fn the_first_edge_sets_the_direction() {
         let a = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
@@ -94,7 +94,7 @@ mod tests {
         let model = align_triplet(&soa(a, b), [0, 1, 2], None).unwrap();
         let along = rotate(&model.rotation(), [1.0, 0.0, 0.0]);
         assert!((along[0].abs() + (along[1] - 1.0).abs() + along[2].abs()) < 1e-15, "{along:?}");
-        // Least squares would have turned a little towards k; another order of the sample gives another rotation.
+        // Least squares would rotate slightly towards k. Another order of the sample gives another rotation.
         let other = align_triplet(&soa(a, b), [0, 2, 1], None).unwrap();
         assert!((other.rotation()[0][0] - model.rotation()[0][0]).abs() > 0.1);
     }
@@ -128,7 +128,7 @@ mod tests {
         assert!(formed > 300);
     }
 
-    /// Decision 10. In general position a line comes out a line only up to rounding.
+    /// Decision 10: lines are recognised up to rounding.
     #[test]
     fn lines_and_points_are_rejected() {
         let good = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
@@ -143,7 +143,7 @@ mod tests {
             assert_eq!(align_triplet(&soa(good, bad), [0, 1, 2], None), None);
             assert_eq!(align_triplet(&soa(bad, good), [0, 1, 2], Some(1.0)), None);
         }
-        // A flat triangle is a triangle.
+        // A very flat triangle still is a triangle.
         let flat = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1e-9, 0.0]];
         assert!(align_triplet(&soa(flat, flat), [0, 1, 2], None).is_some());
     }

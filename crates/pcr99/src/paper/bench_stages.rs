@@ -1,4 +1,4 @@
-//! The private stages, callable one by one by the benchmarks.
+//! The stages of the published method, for benchmarks.
 
 use super::{
     Params, Problem, align, prescreen::Prescreen, prescreen::Workspace, ranking::Ranking, refit, score,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Correspondences, Scale, random::Random, stop};
 
-/// Runs `stage` on the problem with the parameters of the paper's experiments.
+/// Runs `stage` on a problem with the parameters of the paper's experiments.
 fn with_problem<T>(pairs: &Correspondences, scale: Scale, stage: impl FnOnce(&Problem<'_>) -> T) -> T {
     let params = Params::new(0.05).expect("a positive literal");
     stage(&Problem::new(pairs, scale, &params).expect("benchmarks stay within the memory budget"))

@@ -5,15 +5,16 @@ use pcr99_base::kernel::consensus::{Affine, squared_residual};
 
 use crate::Similarity;
 
-/// A hypothesis and how many matches fit it.
+/// A hypothesis and its number of inliers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Consensus {
     pub(super) model: Similarity,
+    /// Number of inliers.
     pub(super) len: usize,
 }
 
 impl Consensus {
-    /// Which matches fit, ascending.
+    /// Indices of the inliers, ascending.
     pub(super) fn inliers(&self, problem: &Problem<'_>) -> Vec<u32> {
         let (model, delta_sq) = (Affine::from(&self.model), problem.delta * problem.delta);
         let fits = |&i: &u32| squared_residual(problem.points, &model, i as usize) <= delta_sq;

@@ -1,9 +1,9 @@
 //! The log-ratio matrix (Algorithm 1, lines 1–3), in rank order.
 //!
-//! The score reads `L` row by row and needs no matrix. The prescreening test reads it in rank order, and of the last ranks
-//! only when everything else failed. So the matrix is kept in rank order and made as far as the search reaches. A run of
-//! samples (`i` fixed, `j` going up, `k` going down) reads `L(i, ·)` along row `i` and `L(j, k)` along the antidiagonal on which
-//! `j + k` is constant; both are kept, so that everything is read in order.
+//! The score reads `L` row by row and needs no matrix. The prescreening test reads it in rank order, and rarely reaches the last ranks. The
+//! matrix is therefore stored in rank order and computed as far as the search reaches. A run of samples (`i` fixed, `j` ascending, `k`
+//! descending) reads `L(i, ·)` along row `i` and `L(j, k)` along the antidiagonal with constant `j + k`. Both are stored, so that all reads
+//! are sequential.
 
 use std::collections::TryReserveError;
 
@@ -12,7 +12,7 @@ use pcr99_base::{
     kernel::log_ratio::{antidiagonal_log_ratios, log_ratios},
 };
 
-/// `L(i, j)` for ranks `i < j` (counted from 0 here), as far as it has been needed.
+/// `L(i, j)` for ranks `i < j`, counted from 0 here, computed as far as needed.
 #[derive(Debug, Default)]
 pub(super) struct LogRatios {
     n: usize,
@@ -20,7 +20,7 @@ pub(super) struct LogRatios {
     antidiagonals: Lines,
 }
 
-/// Lines of varying length, one after the other.
+/// Lines of varying length, stored one after the other.
 #[derive(Debug, Default)]
 struct Lines {
     values: Vec<f64>,
@@ -28,7 +28,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Forgets everything. The memory is only asked for here; the system provides it when it is first written to.
+    /// Clears all lines and reserves address space. The system provides the memory when it is first written.
     fn reset(&mut self, lines: usize, values: usize) -> Result<(), TryReserveError> {
         self.values.clear();
         self.values.try_reserve_exact(values)?;
@@ -36,7 +36,7 @@ impl Lines {
         self.starts.try_reserve_exact(lines)
     }
 
-    /// A new line of `len` values.
+    /// Appends a line of `len` values.
     fn push(&mut self, len: usize) -> &mut [f64] {
         let start = self.values.len();
         self.starts.push(start);
@@ -52,20 +52,20 @@ impl Lines {
 }
 
 impl LogRatios {
-    /// How many bytes all rows and antidiagonals take.
+    /// Memory of all rows and antidiagonals, in bytes.
     pub(super) fn memory_needed(n: usize) -> u128 {
         let n = n as u128;
         n * (n - 1) * size_of::<f64>() as u128
     }
 
-    /// Forgets everything and prepares for `n` matches; an error when the system does not give the memory.
+    /// Clears everything and prepares for `n` matches; an error when the memory cannot be reserved.
     pub(super) fn reset(&mut self, n: usize) -> Result<(), TryReserveError> {
         self.n = n;
         self.rows.reset(n, n * (n - 1) / 2)?;
         self.antidiagonals.reset(2 * n, n * (n - 1) / 2)
     }
 
-    /// Makes sure that rows up to `i` and antidiagonals up to `sum` are there.
+    /// Computes rows up to `i` and antidiagonals up to `sum`, where they are missing.
     pub(super) fn reach(&mut self, ranked: &Soa, i: usize, sum: usize) {
         while self.rows.starts.len() <= i {
             let row = self.rows.starts.len();

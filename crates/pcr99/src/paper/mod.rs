@@ -1,5 +1,5 @@
-//! PCR-99 as published: Algorithm 1 (unknown scale) and Section VI (known scale), each with the paper's order of samples
-//! or with random ones ("no S/O", the paper's ablation).
+//! The published method PCR-99: Algorithm 1 (unknown scale) and Section VI (known scale), with the paper's order of samples or with random
+//! ones (the paper's ablation "no S/O").
 //!
 //! | step | module |
 //! |---|---|
@@ -9,24 +9,28 @@
 //! | samples in the order of their rank sums, Eq. (48), (50) | `triplets` |
 //! | prescreening test, Eq. (24)–(29) | `prescreen` |
 //! | transform from three matches | `align` |
-//! | matches that fit it | `consensus` |
-//! | transform from all of them | `refit` |
+//! | inliers of the transform | `consensus` |
+//! | transform from all inliers | `refit` |
 //!
-//! What the paper leaves open, and what we decided, is in `docs/paper-map.md`; every decision has a test.
+//! The page `docs/explanation/paper-map.md` of the repository lists what the paper leaves open and our decisions. Every decision has a
+//! test.
 //!
 //! # Memory
 //!
-//! With sample ordering, `n` matches need up to `8·n·(n−1)` bytes with unknown scale (a triangle of log ratios in `f64`, once by
-//! rows and once by antidiagonals: 8 MB for 1000, 200 MB for 5000, 1 GiB for 11 585) and about `n²/16` bytes with known scale
-//! (one bit a pair: 1.6 MB for 5000, 1 GiB for 131 000). More than the [budget](crate::paper::Params::with_memory_budget) is
-//! refused before anything is computed. Rows are made as the search reaches them, so an easy problem touches little of this.
-//! Random sampling needs memory only for the matches themselves.
+//! | sampling | scale | memory | examples |
+//! |---|---|---|---|
+//! | ordered | unknown | `8·n·(n−1)` bytes: log ratios by rows and by antidiagonals | 8 MB for 1000 matches, 200 MB for 5000, 1 GiB for 11 585 |
+//! | ordered | known | `n²/16` bytes: one bit per pair | 1.6 MB for 5000 matches, 1 GiB for 131 000 |
+//! | random | any | the matches themselves | |
+//!
+//! Problems above the [budget](crate::paper::Params::with_memory_budget) are refused before anything is computed. Rows are computed as the
+//! search reaches them, so an easy problem uses little of this.
 //!
 //! # What is not guaranteed
 //!
-//! The published stopping rule accepts the first consensus of `max(9, 0.009·n)` matches that is there when a batch of 1000
-//! hypotheses ends. With a threshold of five standard deviations, nine accidental inliers do occur among a thousand random
-//! matches. Whether the answer can be trusted is therefore judged by the [evidence](crate::Evidence), as for every method.
+//! The published stopping rule accepts the largest consensus once it has `max(9, 0.009·n)` matches at the end of a batch of 1000 hypotheses.
+//! With a threshold of five standard deviations, nine accidental inliers do occur among a thousand random matches. The status of the
+//! result therefore depends on the [evidence](crate::Evidence), as for every method.
 
 mod align;
 pub(crate) mod bench_stages;
@@ -55,7 +59,7 @@ use crate::{
     stop::{self, StopCheck},
 };
 
-/// Registers `pairs` by the published method. For many problems keep a [`Solver`].
+/// Registers `pairs` by the published method. For many problems, keep a [`Solver`].
 ///
 /// ```
 /// use pcr99::{Correspondences, Scale, paper};
@@ -72,12 +76,13 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// When the matches need more memory than the budget allows or the system gives.
+/// [`Error::TooMuchMemory`] or [`Error::OutOfMemory`] when the tables exceed the budget or the memory of the system, and
+/// [`Error::ScaleRangeWithPaper`] for a range of scales.
 pub fn solve(pairs: &Correspondences, scale: Scale, params: &Params) -> Result<Registration, Error> {
     Solver::new().solve(pairs, scale, params)
 }
 
-/// Solves one problem after the other in the same memory.
+/// The published method, with buffers that are reused from one problem to the next.
 #[derive(Debug, Default)]
 pub struct Solver {
     score: score::Workspace,
@@ -86,7 +91,7 @@ pub struct Solver {
 }
 
 impl Solver {
-    /// A solver that holds no memory yet.
+    /// A solver without buffers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -94,7 +99,7 @@ impl Solver {
     /// Registers `pairs`.
     ///
     /// # Errors
-    /// When the matches need more memory than the budget allows or the system gives.
+    /// As [`solve`].
     pub fn solve(
         &mut self,
         pairs: &Correspondences,
@@ -104,10 +109,10 @@ impl Solver {
         self.solve_until(pairs, scale, params, &stop::never)
     }
 
-    /// Registers `pairs`, asking `stop` now and then whether to end with the best found so far.
+    /// Registers `pairs` and returns the best found so far when `stop` asks for it.
     ///
     /// # Errors
-    /// When the matches need more memory than the budget allows or the system gives.
+    /// As [`solve`].
     pub fn solve_until(
         &mut self,
         pairs: &Correspondences,
@@ -142,19 +147,19 @@ impl Solver {
     }
 }
 
-/// A problem in our own units, with all that the stages need of the parameters.
+/// A problem in normalised units, with the parameters that the stages need.
 #[derive(Debug)]
 struct Problem<'a> {
     points: &'a Soa,
-    /// `s` when it is known.
+    /// The scale `s`, when it is known.
     known_scale: Option<f64>,
-    /// `δ_in`.
+    /// The inlier threshold `δ_in`.
     delta: f64,
-    /// `ε`.
+    /// The tolerance `ε` of log ratios.
     epsilon: f64,
-    /// What the candidates for `ln s` should be apart.
+    /// Spacing of the grid of `ln s`.
     grid_step: f64,
-    /// `max(9, round(0.009·n))`.
+    /// Number of inliers at which the search stops, `max(9, round(0.009·n))`.
     required: usize,
 }
 
@@ -183,7 +188,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// The last lines of Algorithm 1: the transform from the largest consensus, and what it is worth.
+/// The last lines of Algorithm 1: the transform from the largest consensus, with its evidence.
 fn outcome(
     pairs: &Correspondences,
     problem: &Problem<'_>,
@@ -197,7 +202,7 @@ fn outcome(
         return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
     };
     let inliers = consensus.inliers(problem);
-    // Too few inliers, or all on a line, fix no transform: then the hypothesis itself is the best found, and nothing confirms it
+    // Too few or collinear inliers determine no transform. The hypothesis itself is then the best found, and nothing confirms it
     // (decision 17).
     let refitted = refit::refit(problem.points, &inliers, problem.known_scale);
     let confirmed = refitted.is_some();
@@ -205,7 +210,7 @@ fn outcome(
     let rmse = refit::rmse(problem.points, &inliers, &model);
     let evidence = Judge::default().evidence(pairs, &model, &inliers, problem.delta, problem.known_scale);
     let target_from_source = pairs.outward(&model);
-    // Inliers that fix no transform leave at least one rotation open.
+    // Inliers that determine no transform leave the rotation about some axis open.
     let open = Doubt::LooseRotation { deviation_deg: 180.0 };
     let doubt = evidence.doubt(inliers.len()).or((!confirmed).then_some(open));
     Registration {

@@ -1,17 +1,18 @@
-//! The parameters of the published method, with the paper's values as defaults.
+//! Parameters of the published method, with the paper's values as defaults.
 
 use crate::{Error, Positive};
 
-/// How samples of three matches are chosen.
+/// Order in which samples of three matches are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
-    /// By the sum of their ranks: the method proper.
+    /// By the sum of their ranks, as the method has it.
     Ordered,
-    /// At random: "no S/O", the paper's ablation.
+    /// At random: the paper's ablation "no S/O".
     Random {
-        /// The same seed gives the same result.
+        /// Seed of the random numbers. The same seed gives the same result.
         seed: u64,
-        /// How many samples are drawn at most. Fewer are drawn where fewer visit all samples but for one chance in a million.
+        /// Largest number of samples drawn. Small problems need fewer: drawing stops when all samples have been visited with a probability
+        /// of 1 − 10⁻⁶.
         draw_limit: u64,
     },
 }
@@ -23,9 +24,9 @@ impl Sampling {
     }
 }
 
-/// How many inliers are enough: `max(at_least, round(fraction·n))`.
+/// Number of inliers at which the search stops: `max(at_least, round(fraction·n))`.
 ///
-/// The paper does not say how `0.009·n` is rounded; the nearest integer is what its authors run (decision 3).
+/// The paper does not say how `0.009·n` is rounded. The authors' program rounds to the nearest integer (decision 3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinInliers {
     at_least: usize,
@@ -33,10 +34,10 @@ pub struct MinInliers {
 }
 
 impl MinInliers {
-    /// `max(at_least, round(fraction·n))`.
+    /// The number `max(at_least, round(fraction·n))`.
     ///
     /// # Errors
-    /// When `at_least` is zero or `fraction` is not between 0 and 1.
+    /// [`Error::Zero`] when `at_least` is zero, [`Error::OutOfRange`] when `fraction` is not between 0 and 1.
     pub fn new(at_least: usize, fraction: f64) -> Result<Self, Error> {
         if at_least == 0 {
             return Err(Error::Zero { name: "min_inliers" });
@@ -52,12 +53,12 @@ impl MinInliers {
         Ok(Self { at_least, fraction })
     }
 
-    /// The least number, whatever `n` is.
+    /// The smallest number, for any `n`.
     pub const fn at_least(self) -> usize {
         self.at_least
     }
 
-    /// The share of all matches.
+    /// The fraction of all matches.
     pub const fn fraction(self) -> f64 {
         self.fraction
     }
@@ -79,7 +80,7 @@ impl Default for MinInliers {
     }
 }
 
-/// The parameters of the published method; everything but the inlier threshold has the paper's value as default.
+/// Parameters of the published method. All but the inlier threshold default to the paper's values.
 ///
 /// ```
 /// use pcr99::paper::{Params, Sampling};
@@ -102,11 +103,11 @@ pub struct Params {
 }
 
 impl Params {
-    /// The paper's parameters with an inlier threshold `δ_in`, in target units. Only the caller can know it; about five
-    /// standard deviations of the noise of a coordinate is what the paper's experiments use.
+    /// The paper's parameters with an inlier threshold `δ_in`, in target units. The paper's experiments use five standard deviations of the
+    /// noise of a coordinate.
     ///
     /// # Errors
-    /// Unless `inlier_threshold` is finite and positive.
+    /// [`Error::NotPositive`] unless `inlier_threshold` is finite and positive.
     pub fn new(inlier_threshold: f64) -> Result<Self, Error> {
         Ok(Self {
             inlier_threshold: Positive::new("inlier_threshold", inlier_threshold)?,
@@ -120,39 +121,40 @@ impl Params {
         })
     }
 
-    /// `ε` of the score and of the prescreening test, Eq. (6), (24)–(29). Default 0.1.
+    /// Sets `ε` of the score and of the prescreening test, Eq. (6), (24)–(29). Default 0.1.
     ///
     /// # Errors
-    /// Unless positive and at most 10, beyond which every triangle is like every other.
+    /// [`Error::NotPositive`] or [`Error::OutOfRange`] unless it is positive and at most 10, where every triangle passes.
     pub fn with_epsilon(self, epsilon: f64) -> Result<Self, Error> {
         Ok(Self { epsilon: Positive::within("epsilon", epsilon, [0.0, 10.0])?, ..self })
     }
 
-    /// What the candidates for `ln s` should be apart: the 0.1 in Eq. (10), which there happens to equal `ε`. Default 0.1.
+    /// Sets the spacing of the grid of `ln s`: the 0.1 in Eq. (10), which happens to equal `ε` there. Default 0.1.
     ///
     /// # Errors
-    /// Unless between 0.001 and 10: the score takes time and memory in proportion to the number of candidates.
+    /// [`Error::NotPositive`] or [`Error::OutOfRange`] unless it is between 0.001 and 10. Time and memory of the score grow with the number
+    /// of grid points.
     pub fn with_grid_step(self, grid_step: f64) -> Result<Self, Error> {
         Ok(Self { grid_step: Positive::within("grid_step", grid_step, [1e-3, 10.0])?, ..self })
     }
 
-    /// After how many hypotheses the number of inliers is looked at. Default 1000.
+    /// Sets the number of hypotheses between tests of the stopping rule. Default 1000.
     ///
     /// # Errors
-    /// When zero.
+    /// [`Error::Zero`] when it is zero.
     pub fn with_batch(self, batch: u64) -> Result<Self, Error> {
         if batch == 0 { Err(Error::Zero { name: "batch" }) } else { Ok(Self { batch, ..self }) }
     }
 
-    /// How many inliers are enough. Default `max(9, round(0.009·n))`.
+    /// Sets the number of inliers at which the search stops. Default `max(9, round(0.009·n))`.
     pub fn with_min_inliers(self, min_inliers: MinInliers) -> Self {
         Self { min_inliers, ..self }
     }
 
-    /// Ends the search after this many hypotheses. Default: no limit.
+    /// Sets the largest number of hypotheses. Default: no limit.
     ///
     /// # Errors
-    /// When zero.
+    /// [`Error::Zero`] when it is zero.
     pub fn with_hypothesis_limit(self, limit: u64) -> Result<Self, Error> {
         if limit == 0 {
             return Err(Error::Zero { name: "hypothesis_limit" });
@@ -160,37 +162,37 @@ impl Params {
         Ok(Self { hypothesis_limit: Some(limit), ..self })
     }
 
-    /// Ordered (default) or random samples.
+    /// Sets the order of samples. Default: by rank.
     pub fn with_sampling(self, sampling: Sampling) -> Self {
         Self { sampling, ..self }
     }
 
-    /// How many bytes the tables over pairs of matches may take, see [the memory table](crate::paper#memory). Default 1 GiB.
+    /// Sets the memory for the tables over pairs of matches, in bytes; see [memory](crate::paper#memory). Default 1 GiB.
     pub fn with_memory_budget(self, bytes: u64) -> Self {
         Self { memory_budget: bytes, ..self }
     }
 
-    /// `δ_in`, in target units.
+    /// The inlier threshold `δ_in`, in target units.
     pub fn inlier_threshold(&self) -> Positive {
         self.inlier_threshold
     }
 
-    /// `ε`.
+    /// The tolerance `ε` of log ratios.
     pub fn epsilon(&self) -> Positive {
         self.epsilon
     }
 
-    /// What the candidates for `ln s` should be apart.
+    /// The spacing of the grid of `ln s`.
     pub fn grid_step(&self) -> Positive {
         self.grid_step
     }
 
-    /// After how many hypotheses the number of inliers is looked at.
+    /// The number of hypotheses between tests of the stopping rule.
     pub fn batch(&self) -> u64 {
         self.batch
     }
 
-    /// How many inliers are enough.
+    /// The number of inliers at which the search stops.
     pub fn min_inliers(&self) -> MinInliers {
         self.min_inliers
     }
@@ -200,12 +202,12 @@ impl Params {
         self.hypothesis_limit
     }
 
-    /// How samples are chosen.
+    /// The order of samples.
     pub fn sampling(&self) -> Sampling {
         self.sampling
     }
 
-    /// How many bytes the tables over pairs of matches may take.
+    /// The memory for the tables over pairs of matches, in bytes.
     pub fn memory_budget(&self) -> u64 {
         self.memory_budget
     }

@@ -1,8 +1,10 @@
-//! The prescreening test (Sec. V-C and VI): which samples are worth a hypothesis.
+//! The prescreening test (Sec. V-C and VI), which selects the samples for hypotheses.
 //!
-//! Unknown scale, Eq. (24)–(26): the three log ratios of a sample agree within `ε` with each other. The second condition is
-//! printed as `L(i,k) − L(k,i)`, which is always zero; it is `L(j,k) − L(k,i)` (decision 1). Known scale, Eq. (27)–(29): each
-//! agrees within `ε` with `ln s`. Equality passes, an undefined ratio never does (decision 2).
+//! * Unknown scale, Eq. (24)–(26): the three log ratios of a sample agree with each other within `ε`. The second condition is printed as
+//!   `L(i,k) − L(k,i)`, which is always zero; it must be `L(j,k) − L(k,i)` (decision 1).
+//! * Known scale, Eq. (27)–(29): each log ratio agrees with `ln s` within `ε`.
+//!
+//! Equality passes, an undefined ratio never does (decision 2).
 
 use std::collections::TryReserveError;
 
@@ -19,7 +21,7 @@ use pcr99_base::{
 
 use crate::{Error, Scale};
 
-/// How many bytes the tables may come to take.
+/// Largest memory of the tables, in bytes.
 pub(super) fn memory_needed(n: usize, scale: Scale) -> u128 {
     match scale {
         Scale::Unknown | Scale::Between(..) => LogRatios::memory_needed(n),
@@ -27,12 +29,12 @@ pub(super) fn memory_needed(n: usize, scale: Scale) -> u128 {
     }
 }
 
-/// Bytes in MiB, rounded up.
+/// Converts bytes to MiB, rounded up.
 pub(super) fn mib(bytes: u128) -> u64 {
     u64::try_from(bytes.div_ceil(1 << 20)).unwrap_or(u64::MAX)
 }
 
-/// Buffers that are kept.
+/// Buffers that are kept between problems.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     ranked: Soa,
@@ -40,7 +42,7 @@ pub(super) struct Workspace {
     bits: ConsistentBits,
 }
 
-/// The test on samples in rank order.
+/// The prescreening test on samples in rank order.
 #[derive(Debug)]
 pub(super) struct Prescreen<'w> {
     ranked: &'w Soa,
@@ -54,7 +56,7 @@ enum Table<'w> {
 }
 
 impl<'w> Prescreen<'w> {
-    /// An error when the system does not give the memory for the tables.
+    /// Prepares the test; an error when the memory for the tables cannot be reserved.
     pub(super) fn new(
         problem: &Problem<'_>,
         ranking: &Ranking,
@@ -83,12 +85,12 @@ impl<'w> Prescreen<'w> {
         self.ranked
     }
 
-    /// Puts into `passed` the ranks `r_j` of those samples of `run` that pass, ascending.
+    /// Fills `passed` with the ranks `r_j` of the samples of `run` that pass, ascending.
     pub(super) fn passing(&mut self, run: &Run, passed: &mut Vec<u32>) {
         passed.clear();
         match &mut self.table {
             Table::Unknown { ratios, epsilon } => {
-                // From here on indices from 0, in rank order.
+                // Indices from here on count from 0, in rank order.
                 let (i, j, sum) = (run.r_i - 1, run.r_j[0] - 1..run.r_j[1], run.r_jk - 2);
                 ratios.reach(self.ranked, i, sum);
                 let edges = Edges {
@@ -107,7 +109,7 @@ impl<'w> Prescreen<'w> {
     }
 }
 
-/// One bit per pair of ranks `i < j`: is the pair consistent with the known scale? Rows are made when first reached.
+/// A bit for each pair of ranks `i < j` that says whether it is consistent with the known scale. Rows are computed when first reached.
 #[derive(Debug, Default)]
 struct ConsistentBits {
     n: usize,
@@ -115,18 +117,18 @@ struct ConsistentBits {
     test: Option<KnownScale>,
     /// Row `i` starts at the word that holds column `i + 1`; one empty word lies before the first row.
     words: Vec<u64>,
-    /// Where each row would have its word 0.
+    /// Position of word 0 of each row.
     origins: Vec<isize>,
 }
 
 impl ConsistentBits {
     fn memory_needed(n: usize) -> u128 {
-        // Rows that start in one word: 64; words from there to the end: fewer and fewer.
+        // 64 rows start in each word, and the number of words up to the end decreases.
         let words = n.div_ceil(64) as u128;
         64 * words * (words + 1) / 2 * 8
     }
 
-    /// The memory is only asked for here; the system provides it when it is first written to.
+    /// Clears the table and reserves address space. The system provides the memory when it is first written.
     fn reset(&mut self, n: usize, test: KnownScale) -> Result<(), TryReserveError> {
         self.n = n;
         self.rows = 0;
@@ -151,7 +153,7 @@ impl ConsistentBits {
         }
     }
 
-    /// The 64 bits of row `i` from column `first` on, which may be outside the row: what is there must be ignored.
+    /// The 64 bits of row `i` from column `first`. Bits outside the row are undefined.
     fn window(&self, i: usize, first: isize) -> u64 {
         let word =
             |at: isize| usize::try_from(at).ok().and_then(|at| self.words.get(at)).copied().unwrap_or(0);
@@ -164,7 +166,7 @@ impl ConsistentBits {
         self.words[(self.origins[i] + (j / 64) as isize) as usize] >> (j % 64) & 1 == 1
     }
 
-    /// 64 samples at a time: the bits of `j` going up and of `k` going down.
+    /// Tests 64 samples at a time: the bits of `j` ascending and of `k` descending.
     fn passing(&self, run: &Run, passed: &mut Vec<u32>) {
         let (i, [mut j, last], jk) = (run.r_i - 1, run.r_j.map(|r| r - 1), run.r_jk - 2);
         while j <= last {
@@ -186,7 +188,7 @@ impl ConsistentBits {
     }
 }
 
-/// The test on samples in any order, for random sampling: nothing is stored.
+/// The prescreening test on samples in any order, for random sampling. It stores nothing.
 #[derive(Debug)]
 pub(super) struct Random<'a> {
     points: &'a Soa,
@@ -218,7 +220,7 @@ impl<'a> Random<'a> {
         self.points
     }
 
-    /// Whether a sample passes.
+    /// Whether a sample passes the test.
     pub(super) fn passes(&self, [i, j, k]: [usize; 3]) -> bool {
         let edge = |i, j| squared_distances(self.points, i, j);
         match &self.test {
@@ -254,7 +256,7 @@ mod tests {
         half_log_ratio(source_sq, target_sq)
     }
 
-    /// Eq. (24)–(29) as meant.
+    /// Eq. (24)–(29), corrected.
     fn passes(points: &Soa, known_scale: Option<f64>, epsilon: f64, [i, j, k]: [usize; 3]) -> bool {
         let [ij, jk, ki] = [(i, j), (j, k), (k, i)].map(|(i, j)| ratio(points, i, j));
         match known_scale.map(libm::log) {
@@ -270,7 +272,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Both tables and the test without a table let through the same samples as the definition; ε sits exactly on one.
+        /// Both tables and the test without a table pass the same samples as the definition. ε lies exactly on one of them.
         #[test]
         fn fast_equals_reference(n in 3_usize..90, seed in any::<u64>(), known in any::<bool>(), on_edge in any::<bool>()) {
             let points = test_points::random(n, seed);
@@ -299,10 +301,10 @@ mod tests {
         }
     }
 
-    /// Decision 1: with the condition as printed, a triangle whose edge (j, k) alone is off would pass one test less.
+    /// Decision 1: the condition as printed would not test the edge (j, k) against (k, i).
     #[test]
     fn the_second_condition_compares_two_edges() {
-        // L(i,j) = 0, L(j,k) = 0.08, L(k,i) = −0.08: the first and third hold, the second as meant does not.
+        // L(i,j) = 0, L(j,k) = 0.08, L(k,i) = −0.08: the first and third condition hold, the corrected second does not.
         let [ij, jk, ki]: [f64; 3] = [0.0, 0.08, -0.08];
         assert!((ij - jk).abs() <= 0.1 && (ij - ki).abs() <= 0.1 && (jk - ki).abs() > 0.1);
         let points = triangle([1.0, libm::exp(0.08), libm::exp(-0.08)]);
@@ -345,7 +347,7 @@ mod tests {
         assert!(
             memory_needed(131_000, Scale::one()) <= 1 << 30 && memory_needed(131_072, Scale::one()) > 1 << 30
         );
-        // The estimate covers what is held.
+        // The estimate covers the memory in use.
         let (mut bits, points) = (ConsistentBits::default(), test_points::random(333, 1));
         bits.reset(333, KnownScale::new(1.0, 0.1)).unwrap();
         let asked_for = bits.words.capacity();

@@ -1,16 +1,16 @@
 //! Ranking numbers (Sec. V-B): 1 for the match with the highest score, `n` for the lowest.
 
-/// Which match has which rank. Ranks count from 1 as in the paper, indices from 0.
+/// The matches in order of rank. Ranks count from 1 as in the paper, indices from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ranking {
     order: Vec<u32>,
 }
 
 impl Ranking {
-    /// The highest score first; ties by index (decision 14).
+    /// Ranks matches by score, the highest first, ties by index (decision 14).
     pub(super) fn by_descending(scores: &[f64]) -> Self {
         let mut order: Vec<u32> = (0..scores.len() as u32).collect();
-        // The sort is stable.
+        // A stable sort keeps ties in order of index.
         order.sort_by(|&i, &j| scores[j as usize].total_cmp(&scores[i as usize]));
         Self { order }
     }

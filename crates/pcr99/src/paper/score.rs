@@ -1,8 +1,10 @@
-//! Score each match (Algorithm 1, lines 4–6): how well its log ratios with all others agree on one scale.
+//! The score of each match (Algorithm 1, lines 4–6): how well its log ratios with all others agree on one scale.
 //!
-//! Known scale, Eq. (6): `S(i) = −Σ_j min(|L(i,j) − ln s|, ε)`. Unknown scale, Eq. (7): the largest of these over the candidates
-//! `ln s` of Eq. (8)–(10). The sums leave out `j = i`, where `L` is undefined (decision 5), and an undefined ratio costs `ε`
-//! (decision 6). `S(i)` is computed as savings on the worst score, `S(i) + ε·(n − 1)`, which ranks alike.
+//! * Known scale, Eq. (6): `S(i) = −Σ_j min(|L(i,j) − ln s|, ε)`.
+//! * Unknown scale, Eq. (7): the maximum of this over the grid of `ln s` of Eq. (8)–(10).
+//!
+//! The sums leave out `j = i`, where `L` is undefined (decision 5). An undefined ratio costs `ε` (decision 6). The code computes the savings
+//! over the worst score, `S(i) + ε·(n − 1)`, which give the same ranking.
 
 use super::{Problem, ranking::Ranking};
 use pcr99_base::{
@@ -16,7 +18,7 @@ use pcr99_base::{
 
 use crate::stop::{StopCheck, StopRequest};
 
-/// Buffers that are kept.
+/// Buffers that are kept between problems.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     savings: Vec<f64>,
@@ -27,7 +29,7 @@ pub(super) struct Workspace {
     source_sq: Vec<f64>,
 }
 
-/// After how many log ratios, at most, the caller is asked whether to stop: a millisecond.
+/// Largest number of log ratios between stop checks: about a millisecond.
 const RATIOS_BETWEEN_CHECKS: u64 = 1 << 18;
 
 /// Scores and ranks the matches.
@@ -40,7 +42,7 @@ pub(super) fn rank(
     let known = problem.known_scale.map(|scale| KnownScale::new(scale, problem.epsilon));
     work.savings.clear();
     work.savings.resize(n, 0.0);
-    // With an unknown scale each ratio is added to all candidates within ε.
+    // With an unknown scale each ratio is added to all grid points within ε.
     let touched = if known.is_some() { 0 } else { (2.0 * problem.epsilon / problem.grid_step) as u64 };
     let mut since_check = RATIOS_BETWEEN_CHECKS;
     for i in 0..n {
@@ -59,8 +61,8 @@ pub(super) fn rank(
     Ok(Ranking::by_descending(&work.savings))
 }
 
-/// Known scale: what the pairs of match `i` with all later ones save, added to both. Only the pairs within `ε` save
-/// anything; the others need no logarithm.
+/// Known scale: adds the savings of the pairs of match `i` with all later ones to both members. Only pairs within `ε` save anything; the
+/// others need no logarithm.
 fn add_savings_of_row(problem: &Problem<'_>, i: usize, test: &KnownScale, work: &mut Workspace) {
     let Workspace { savings, row, bits, near, source_sq, .. } = work;
     let n = problem.points.len();
@@ -91,10 +93,10 @@ fn add_savings_of_row(problem: &Problem<'_>, i: usize, test: &KnownScale, work: 
     }
 }
 
-/// Unknown scale: what match `i` saves with the best of its candidates for `ln s`.
+/// Unknown scale: the savings of match `i` at the best grid point of `ln s`.
 fn best_savings_of_row(problem: &Problem<'_>, i: usize, work: &mut Workspace) -> f64 {
     work.row.resize(problem.points.len(), 0.0);
-    // The ratio of a match with itself comes out undefined (0/0) and saves nothing: decision 5.
+    // The ratio of a match with itself is undefined (0/0) and saves nothing (decision 5).
     log_ratios(problem.points, i, 0, &mut work.row);
     Grid::of(&work.row, problem.grid_step)
         .map_or(0.0, |grid| best_savings(&work.row, grid, problem.epsilon, &mut work.sums))
@@ -151,12 +153,12 @@ mod tests {
         }
     }
 
-    /// Decision 6: a many-to-one match has undefined ratios, which must not put it first.
+    /// Decision 6: the undefined ratios of a many-to-one match must not rank it first.
     #[test]
     fn coincident_points_do_not_rank_first() {
         let mut points = test_points::random(100, 9);
         for axis in 0..3 {
-            // Odd matches are wrong; ten of them end in one target point.
+            // Odd matches are wrong; ten of them share one target point.
             for i in (1..20).step_by(2) {
                 points.b[axis][i] = 0.5;
             }
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn all_ratios_undefined_is_the_worst_score() {
         let mut points = test_points::random(10, 9);
-        // Match 4 cannot coincide with everything unless everything coincides: all sources equal.
+        // All sources are equal, so match 4 coincides with all others.
         points.a.iter_mut().for_each(|column| column.fill(0.25));
         let mut work = Workspace::default();
         let ranking = rank(&problem(&points, None), &stop::never, &mut work).unwrap();
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(ranking.index_of_rank(1), 0, "ties by index");
     }
 
-    /// Review defect 6: by the work done, not by the rows.
+    /// Regression: stop checks follow the work done, not the number of rows.
     #[test]
     fn long_rows_are_asked_about_more_often() {
         let asked = |n: usize, epsilon: f64| {

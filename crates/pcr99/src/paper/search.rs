@@ -1,4 +1,4 @@
-//! The loop of Algorithm 1 (lines 8–25): hypotheses from samples that pass, the largest consensus so far, and when to stop.
+//! The loop of Algorithm 1 (lines 8–25): forms hypotheses from samples that pass, keeps the largest consensus, and decides when to stop.
 
 use super::{
     Problem,
@@ -15,19 +15,19 @@ use pcr99_base::{
 
 use crate::{Counters, StopReason, random, stop::StopCheck};
 
-/// Buffers that are kept.
+/// Buffers that are kept between problems.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     coarse: Coarse,
     passed: Vec<u32>,
 }
 
-/// After how many triplets, at most, the caller is asked whether to stop: some tens of microseconds.
+/// Largest number of triplets between stop checks: some tens of microseconds.
 const TRIPLETS_BETWEEN_CHECKS: u64 = 1 << 16;
-/// A hypothesis takes as long as this many triplets, and one more for each match it is tested on.
+/// Cost of a hypothesis in triplets, besides one for each match that it is tested on.
 const TRIPLETS_PER_HYPOTHESIS: u64 = 256;
 
-/// The state of the search.
+/// State of the search.
 pub(super) struct Search<'a> {
     problem: &'a Problem<'a>,
     params: &'a Params,
@@ -49,12 +49,12 @@ impl<'a> Search<'a> {
         Self { problem, params, stop, work, best: None, counters: Counters::default(), next_check: 0 }
     }
 
-    /// The largest consensus found and how much was tried.
+    /// The largest consensus found, and the amount of work done.
     pub(super) fn finish(self) -> (Option<Consensus>, Counters) {
         (self.best, self.counters)
     }
 
-    /// Samples in the order of their rank sums.
+    /// Tries samples in the order of their rank sums.
     pub(super) fn in_order(&mut self, prescreen: &mut Prescreen<'_>) -> StopReason {
         let mut passed = std::mem::take(&mut self.work.passed);
         let reason = self.in_order_with(prescreen, &mut passed);
@@ -71,9 +71,9 @@ impl<'a> Search<'a> {
             let before = self.counters.triplets;
             for r_j in passed.iter().map(|&r_j| r_j as usize) {
                 self.counters.triplets = before + (r_j - run.r_j[0] + 1) as u64;
-                // The points are in rank order: rank r is at index r − 1.
+                // Points are in rank order, with rank r at index r − 1.
                 let sample = [run.r_i - 1, r_j - 1, run.r_jk - r_j - 1];
-                // With exact data all of a run pass, and each is tested on all matches: asked here too.
+                // With exact data a whole run passes, and each sample is tested on all matches, so check here as well.
                 let reason = self.test(prescreen.ranked(), sample).or_else(|| self.asked_to_stop());
                 if let Some(reason) = reason {
                     return reason;
@@ -84,7 +84,7 @@ impl<'a> Search<'a> {
         StopReason::Exhausted
     }
 
-    /// Samples drawn at random: three distinct matches, any sample possibly more than once.
+    /// Tries random samples of three distinct matches. A sample may be drawn more than once.
     pub(super) fn at_random(&mut self, prescreen: Random<'_>, seed: u64, draw_limit: u64) -> StopReason {
         let n = self.problem.points.len();
         let mut random = random::Random::new(seed);
@@ -104,13 +104,13 @@ impl<'a> Search<'a> {
         StopReason::Exhausted
     }
 
-    /// Forms a hypothesis from `sample`, keeps it when more matches fit it than any before, and says whether to stop.
+    /// Forms a hypothesis from `sample` and keeps it when it has more inliers than any before. Returns whether to stop.
     fn test(&mut self, points: &Soa, sample: [usize; 3]) -> Option<StopReason> {
         let model = align_triplet(points, sample, self.problem.known_scale)?;
         self.counters.hypotheses += 1;
         let (affine, delta) = (Affine::from(&model), self.problem.delta);
         let best = self.best.map_or(0, |best| best.len);
-        // The first is kept even when nothing fits it: it is the best found.
+        // The first hypothesis is kept even without inliers, as the best found so far.
         if self.best.is_none() || self.work.coarse.may_exceed(&affine, delta, best) {
             let len = count_inliers(self.problem.points, &affine, delta * delta);
             if self.best.is_none() || len > best {
@@ -128,6 +128,7 @@ impl<'a> Search<'a> {
         self.best.is_some_and(|best| best.len >= self.problem.required)
     }
 
+    /// Calls the stop check when enough work has been done since the last call.
     fn asked_to_stop(&mut self) -> Option<StopReason> {
         let per_hypothesis = TRIPLETS_PER_HYPOTHESIS + self.problem.points.len() as u64;
         let work = self.counters.triplets + per_hypothesis * self.counters.hypotheses;
@@ -139,7 +140,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// So many random draws miss any of the `m = C(n, 3)` samples with a chance below one in a million: each is missed with
+/// Number of random draws that visit all `m = C(n, 3)` samples with a probability of 1 − 10⁻⁶. Each sample is missed with probability
 /// `(1 − 1/m)^draws`, so `m·(ln m + 14)` draws are enough.
 fn draws_that_visit_all(n: usize) -> u64 {
     let n = n as f64;
@@ -153,7 +154,7 @@ mod tests {
     use crate::{random::Random as Draws, stop};
     use pcr99_base::test_points;
 
-    /// Decision 16: so many draws visit every sample, and a good deal fewer do not.
+    /// Decision 16: this many draws visit every sample, and it is not far too many.
     #[test]
     fn random_draws_visit_every_sample_and_then_end() {
         for n in [3_usize, 4, 6, 9] {
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(draws_that_visit_all(1000) / 1_000_000_000, 5);
     }
 
-    /// Review defect 6: with exact data a single run has many hypotheses.
+    /// Regression: with exact data a single run has many hypotheses, and must be interruptible.
     #[test]
     fn a_run_can_be_stopped_inside() {
         let mut points = test_points::random(600, 2);

@@ -1,8 +1,8 @@
 //! The order of samples (Sec. V-B and the appendix): triplets of ranks `r_i < r_j < r_k` by their sum, then by `r_i`, then by
 //! `r_j`, with the bounds of Eq. (48) and (50).
 //!
-//! With `r_sum` and `r_i` fixed, `r_j` runs through an interval while `r_k = r_sum − r_i − r_j` runs backwards: a [`Run`] is
-//! what the prescreening test takes at once.
+//! With `r_sum` and `r_i` fixed, `r_j` ascends through an interval while `r_k = r_sum − r_i − r_j` descends. Such a [`Run`] is prescreened at
+//! once.
 
 /// All triplets with one `r_sum` and one `r_i`. Ranks count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// How many triplets.
+    /// Number of triplets.
     pub(super) fn len(&self) -> usize {
         self.r_j[1] - self.r_j[0] + 1
     }
 }
 
-/// The runs for `n` matches in the order of Algorithm 1, lines 9–15; empty ones are left out.
+/// The non-empty runs for `n` matches in the order of Algorithm 1, lines 9–15.
 pub(super) fn runs(n: usize) -> impl Iterator<Item = Run> {
     (6..=3 * n - 3).flat_map(move |r_sum| {
         // Eq. (48): max(1, r_sum − 2n + 1) ≤ r_i ≤ ⌊(r_sum − 3)/3⌋.
