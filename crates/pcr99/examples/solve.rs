@@ -1,6 +1,6 @@
-//! Matches in, transform out: `cargo run --example solve`.
+//! Estimates a transform from matches, most of which are wrong: `cargo run --example solve`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it found")]
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use pcr99::{Correspondences, Params, Scale, random::Random};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), pcr99::Error> {
     assert!(found.is_registered(), "{found:?}");
     assert!((0..500).filter(|&i| right(i)).all(|i| found.inliers.contains(&i)));
     if let Some(target_from_source) = found.target_from_source {
-        println!("{} of {} matches agree on", found.inliers.len(), pairs.len());
+        println!("{}: {}", found.status, found.reason());
         println!(
             "scale {:.6}, translation {:.6?}",
             target_from_source.scale(),

@@ -1,5 +1,5 @@
-//! What the paper leaves open and we decided, as far as it shows from outside; the numbers are those of `docs/paper-map.md`.
-//! The others are tested beside the code.
+//! Decisions on what the paper leaves open, as far as they are visible from outside. The others are tested beside the code.
+//! `docs/explanation/paper-map.md` numbers them.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn pairs(p: &common::Problem) -> Correspondences {
     Correspondences::new(&p.source, &p.target).unwrap()
 }
 
-/// Decision 3: the search ends with `max(9, round(0.009·n))` inliers; with one less it goes on. Both numbers are parameters.
+/// Decision 3: the search ends at `max(9, round(0.009·n))` inliers and continues with one less. Both numbers are parameters.
 #[test]
 fn nine_inliers_are_enough_and_eight_are_not() {
     let ended = |right: usize, params: Params| {
@@ -38,7 +38,7 @@ fn nine_inliers_are_enough_and_eight_are_not() {
     assert_eq!(ended(8, share), StopReason::Exhausted, "round(0.142·60) = 9");
 }
 
-/// Decision 4: `n ≤ 19` never fills a batch of 1000 hypotheses (`C(19, 3) = 969`), and is looked at all the same.
+/// Decision 4: `n ≤ 19` never fills a batch of 1000 hypotheses (`C(19, 3) = 969`). The stopping rule is tested at the end all the same.
 #[test]
 fn the_last_incomplete_batch_counts() {
     for n in [9, 12, 19] {
@@ -52,16 +52,17 @@ fn the_last_incomplete_batch_counts() {
     }
 }
 
-/// Decision 11: an outcome with the best found, never NaN and never identity; and without any hypothesis, no transform.
+/// Decision 11: a search without enough inliers returns the best found, never NaN or the identity. Without any hypothesis, there is no
+/// transform.
 #[test]
-fn nothing_found_is_an_outcome() {
+fn a_search_without_result_is_no_error() {
     let p = problem(40, 0, 1.0, 5);
     let found = paper::solve(&pairs(&p), Scale::one(), &params()).unwrap();
     assert_eq!(found.status, Status::NotReliable);
     assert!(found.target_from_source.unwrap().matrix().iter().flatten().all(|x| x.is_finite()));
     assert_eq!(found.inlier_rmse.is_none(), found.inliers.is_empty());
 
-    // A triangle and one twice as long in one direction: no consistent sample.
+    // A triangle and one twice as long in one direction give no consistent sample.
     let source = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     let target = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     for sampling in [Sampling::Ordered, Sampling::random(1)] {
@@ -72,19 +73,19 @@ fn nothing_found_is_an_outcome() {
     }
 }
 
-/// Decision 11: three matches give the transform, but nothing confirms it.
+/// Decision 11: three matches give a transform that nothing confirms.
 #[test]
-fn three_matches_are_solved_and_not_trusted() {
+fn three_matches_are_solved_but_not_registered() {
     let p = problem(3, 3, 1.0, 8);
     let found = paper::solve(&pairs(&p), Scale::one(), &params().with_epsilon(1.0).unwrap()).unwrap();
     assert_eq!((found.status, found.counters.triplets), (Status::NotReliable, 1));
     assert!(distance(&found.target_from_source.unwrap(), &p.truth, &p.source) < 0.2);
 }
 
-/// Decision 17: when the largest consensus fixes no transform, the hypothesis is returned and not trusted, however many agree.
+/// Decision 17: when the largest consensus determines no transform, the hypothesis is returned but not registered.
 #[test]
-fn a_consensus_that_fixes_no_transform_is_not_trusted() {
-    // Fewer than three: thirty matches, of which no three agree within a tiny threshold.
+fn a_consensus_that_determines_no_transform_is_not_registered() {
+    // Fewer than three inliers: of thirty matches, no three agree within a tiny threshold.
     let p = problem(30, 0, 1.0, 5);
     let tight = Params::new(1e-9).unwrap().with_epsilon(1.0).unwrap();
     let tight = tight.with_min_inliers(MinInliers::new(1, 0.0).unwrap());
@@ -92,8 +93,8 @@ fn a_consensus_that_fixes_no_transform_is_not_trusted() {
     assert!(found.inliers.len() < 3 && found.counters.hypotheses > 0);
     assert_eq!((found.status, found.target_from_source.is_some()), (Status::NotReliable, true));
 
-    // A line: thirty matches on it, and one beside it whose target is 0.3 too far. A third of that is on each of a sample with two
-    // of the line, so that the line agrees within 0.15 and the one beside it does not.
+    // Collinear inliers: thirty matches on a line, and one beside it whose target is 0.3 too far. A sample with two matches of the line
+    // shares that error, so the line agrees within 0.15 and the match beside it does not.
     let line: Vec<[f64; 3]> = (0..30).map(|i| [f64::from(i), 0.0, 0.0]).collect();
     let (mut source, mut target) = (line.clone(), line);
     source.push([14.0, 1.0, 0.0]);
@@ -110,9 +111,9 @@ fn a_consensus_that_fixes_no_transform_is_not_trusted() {
     }
 }
 
-/// Review defect 1: one wrong match far away, in either set.
+/// Regression: one wrong match far away, in either set, does no harm.
 #[test]
-fn one_stray_does_no_harm() {
+fn a_match_far_away_does_no_harm() {
     let p = problem(100, 60, 1.0, 21);
     let stray = (0..100).find(|i| p.inliers.binary_search(i).is_err()).unwrap();
     for far in [1e10, -1e20, 1e38] {
@@ -135,7 +136,7 @@ fn one_stray_does_no_harm() {
     }
 }
 
-/// The threshold that comes back is the number that was given, whatever the units inside.
+/// The threshold is returned to the bit as it was given.
 #[test]
 fn the_threshold_is_the_callers_own() {
     for (unit, threshold) in [(1e-200, 0.1), (1.0, 0.1), (1e150, 1e-200)] {
@@ -146,7 +147,7 @@ fn the_threshold_is_the_callers_own() {
     }
 }
 
-/// Decision 12: one refit; the inliers are those of the hypothesis, and are not collected again.
+/// Decision 12: there is one refit. The inliers are those of the hypothesis and are not collected again.
 #[test]
 fn inliers_are_those_of_the_hypothesis() {
     let mut differing = 0;
@@ -160,10 +161,10 @@ fn inliers_are_those_of_the_hypothesis() {
         });
         differing += u32::from(!explained.eq(found.inliers.iter().copied()));
     }
-    assert!(differing >= 10, "{differing} of 20: a refit at a threshold of 2.5 σ moves points over it");
+    assert!(differing >= 10, "{differing} of 20: a refit moves points across a threshold of 2.5 σ");
 }
 
-/// Decision 13: time is the caller's.
+/// Decision 13: the caller sets time limits.
 #[test]
 fn the_caller_can_stop_at_any_time() {
     let p = problem(300, 0, 1.0, 9);
@@ -190,7 +191,7 @@ fn the_caller_can_stop_at_any_time() {
     }
 }
 
-/// Decision 15: any known scale.
+/// Decision 15: any known scale is accepted.
 #[test]
 fn the_known_scale_is_any_positive_number() {
     for s in [0.4, 2.5, 3000.0] {
@@ -200,7 +201,7 @@ fn the_known_scale_is_any_positive_number() {
         assert!((model.scale() - s).abs() < 1e-12 * s);
         assert!(found.is_registered() && distance(&model, &p.truth, &p.source) < 0.05, "{s}");
         let wrong = paper::solve(&pairs(&p), Scale::known(1.5 * s).unwrap(), &params()).unwrap();
-        assert!(!wrong.is_registered(), "the scale is believed");
+        assert!(!wrong.is_registered(), "the known scale is not estimated");
     }
 }
 
@@ -234,7 +235,7 @@ fn memory_past_the_budget_is_refused() {
         "600 matches need 3 MiB with this method, more than the budget of 1 MiB: \
          raise the memory budget or use fewer matches"
     );
-    assert!(paper::solve(&pairs(&p), Scale::one(), &tight).is_ok(), "bits need less");
+    assert!(paper::solve(&pairs(&p), Scale::one(), &tight).is_ok(), "a table of bits needs less");
     assert!(
         paper::solve(&pairs(&p), Scale::Unknown, &tight.with_sampling(Sampling::random(0))).is_ok(),
         "nothing stored"
@@ -252,7 +253,7 @@ fn a_seed_decides_the_random_samples() {
     assert_ne!(counters(4), counters(5));
 }
 
-/// A solver that has been used gives what a new one gives, whatever came before.
+/// A used solver gives the same results as a new one.
 #[test]
 fn a_used_solver_is_as_good_as_new() {
     let mut used = paper::Solver::new();

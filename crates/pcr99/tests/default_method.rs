@@ -1,4 +1,4 @@
-//! The default method: what it finds, what it says of it, and what must not matter.
+//! The default method: what it finds, how it judges it, and what must not affect the result.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn with_threshold(threshold: f64) -> Params {
     Params::new().with_threshold(threshold).unwrap()
 }
 
-/// Never wrong and registered.
+/// Asserts that an answer is right, or not registered.
 fn assert_right_or_unreliable(
     found: &Registration,
     truth: &Similarity,
@@ -57,7 +57,7 @@ fn finds_one_right_match_in_fifty() {
     }
 }
 
-/// Without a threshold, the one found is that of the noise: five standard deviations of 0.01.
+/// An estimated threshold is five standard deviations of the noise of 0.01.
 #[test]
 fn the_threshold_found_is_that_of_the_noise() {
     for s in [1.0, 5.0] {
@@ -83,7 +83,7 @@ fn noise_is_not_registered() {
     }
 }
 
-/// Where there is nothing to find, the effort bounds what is tried, and the outcome says that it did; where there is, nothing changes.
+/// Where there is nothing to find, the effort bounds the search, and the stop reason says so. Otherwise the result is the same.
 #[test]
 fn effort_bounds_what_is_tried() {
     assert!(Params::new().with_effort(0).is_err());
@@ -100,7 +100,7 @@ fn effort_bounds_what_is_tried() {
     assert_eq!(found.stopped_because, StopReason::Confident);
 }
 
-/// More effort than the default tries more, too.
+/// An effort above the default tries more pairs.
 #[test]
 fn effort_beyond_the_default_is_used() {
     let noise = problem(700, 0, 1.0, 7);
@@ -114,7 +114,7 @@ fn effort_beyond_the_default_is_used() {
     assert!(more.1 > by_default.1 + 10_000, "{by_default:?} {more:?}");
 }
 
-/// Four to twenty clean matches are solved and registered; three give the transform, which nothing confirms.
+/// Four to twenty clean matches are registered. Three give a transform that nothing confirms.
 #[test]
 fn few_matches() {
     for n in 3..=20 {
@@ -136,7 +136,7 @@ fn few_matches() {
     }
 }
 
-/// Data without noise: finite numbers, and registered.
+/// Data without noise are registered with finite numbers.
 #[test]
 fn exact_matches() {
     let mut random = Random::new(5);
@@ -158,10 +158,10 @@ fn exact_matches() {
         }
     }
     let outside = solve(&exact, Scale::between(3.0, 4.0).unwrap(), &with_threshold(0.01)).unwrap();
-    assert_ne!(outside.status, Status::Registered, "the range is believed");
+    assert_ne!(outside.status, Status::Registered, "the scale stays in its range");
 }
 
-/// 60 % follow one motion, 20 % another, 20 % neither: both are among the candidates, the larger first.
+/// 60 % of the matches follow one motion, 20 % another, 20 % neither. Both motions are candidates, the larger first.
 #[test]
 fn two_motions() {
     for seed in 0..6 {
@@ -191,7 +191,7 @@ fn two_motions() {
     }
 }
 
-/// 30 % of the matches in one tight cluster that agrees with itself and with nothing else.
+/// 30 % of the matches form one tight cluster that agrees with itself and with nothing else.
 #[test]
 fn a_tight_wrong_cluster_is_no_proof() {
     for seed in 0..6 {
@@ -221,7 +221,7 @@ fn a_tight_wrong_cluster_is_no_proof() {
     }
 }
 
-/// Shapes on which less is determined: right or unreliable, never wrong and registered.
+/// Degenerate shapes give right answers or none that are registered.
 #[test]
 fn flat_thin_and_round_shapes() {
     type Shape = fn([f64; 3]) -> [f64; 3];
@@ -242,7 +242,7 @@ fn flat_thin_and_round_shapes() {
             }
             for scale in [Scale::one(), Scale::Unknown] {
                 let found = solve(&pairs(&p), scale, &with_threshold(0.05)).unwrap();
-                // Turning a rod about itself moves it by no more than its thickness.
+                // Rotating a rod about its axis moves its points by no more than its thickness.
                 assert_right_or_unreliable(
                     &found,
                     &p.truth,
@@ -263,7 +263,7 @@ fn duplicated_and_many_to_one_matches() {
     for seed in 0..4 {
         let mut p = problem(300, 40, 1.0, seed);
         let wrong: Vec<usize> = (0..300).filter(|i| p.inliers.binary_search(i).is_err()).collect();
-        // A hundred copies of one wrong match, and a hundred that end in one point.
+        // A hundred copies of one wrong match, and a hundred matches with one common target.
         for &i in &wrong[1..100] {
             (p.source[i], p.target[i]) = (p.source[wrong[0]], p.target[wrong[0]]);
         }
@@ -281,7 +281,7 @@ fn duplicated_and_many_to_one_matches() {
     }
 }
 
-/// Same input, same bits, for any number of threads; large enough that threads are used.
+/// The same input gives the same bits for any number of threads. The problem is large enough that threads are used.
 #[test]
 fn threads_do_not_matter() {
     let p = problem(3000, 45, 1.0, 7);
@@ -313,7 +313,7 @@ fn a_used_solver_is_as_good_as_new() {
     }
 }
 
-/// With little memory, subsets do; nothing of size n² is made.
+/// With little memory, the search uses subsets and allocates nothing of size n².
 #[test]
 fn little_memory_is_enough() {
     let p = problem(20_000, 1000, 1.0, 3);
@@ -344,7 +344,7 @@ fn the_caller_can_stop_at_any_time() {
     }
 }
 
-/// Good weights put right matches first: fewer pairs are needed.
+/// Good weights put right matches first, so fewer pairs are needed.
 #[test]
 fn weights_order_the_search() {
     let p = problem(1000, 15, 1.0, 2);
@@ -381,7 +381,7 @@ fn units_and_offsets_do_not_matter() {
     }
 }
 
-/// Every match given twice confirms nothing; nor do three right matches twice.
+/// Duplicates of wrong matches confirm nothing, and neither do duplicates of three right ones.
 #[test]
 fn copies_of_noise_are_not_registered() {
     for seed in 0..10 {
@@ -404,7 +404,7 @@ fn copies_of_noise_are_not_registered() {
     }
 }
 
-/// Coordinates from a grid meet exactly by chance: that is no tight fit.
+/// Coordinates on a grid coincide exactly by chance, which is no evidence of a tight fit.
 #[test]
 fn noise_on_a_grid_is_not_registered() {
     for seed in 0..5 {
@@ -420,7 +420,7 @@ fn noise_on_a_grid_is_not_registered() {
     }
 }
 
-/// A truth at the very end of the range is found, at the end.
+/// A true scale at the end of its range is found.
 #[test]
 fn a_scale_at_the_bound_is_found() {
     for seed in 0..6 {
@@ -459,8 +459,8 @@ fn misleading_weights_do_not_hide_the_larger_motion() {
     assert!(found.candidates.len() >= 2);
 }
 
-/// A scanner sees most points near itself: density ∝ 1/r². A transform that is free to shrink takes everything there, and meets many
-/// targets by chance.
+/// A scanner sees most points near itself, with density ∝ 1/r². A transform with a free scale can shrink all sources into that region and
+/// meet many targets by chance.
 #[test]
 fn noise_that_is_denser_in_the_middle_is_not_registered() {
     let mut solver = Solver::new();
@@ -484,9 +484,9 @@ fn noise_that_is_denser_in_the_middle_is_not_registered() {
     }
 }
 
-/// Matches along a rod agree whatever its roll: the transform is returned, but not trusted.
+/// Matches along a rod do not determine the rotation about it: the transform is returned but not registered.
 #[test]
-fn the_roll_of_a_rod_is_doubted() {
+fn the_rotation_about_a_rod_is_doubted() {
     for seed in 0..10 {
         let mut random = Random::new(seed);
         let truth = similarity(1.0, &mut random);
@@ -500,7 +500,7 @@ fn the_roll_of_a_rod_is_doubted() {
         let evidence = found.evidence.unwrap();
         assert_eq!(found.status, Status::NotReliable, "{seed}: {evidence:?}");
         assert!(evidence.rotation_deviation_deg > 2.5, "{seed}: {evidence:?}");
-        // Thick enough, the same rod is held.
+        // A thicker rod determines its rotation.
         let thick: Vec<[f64; 3]> = source.iter().map(|p| [p[0], 50.0 * p[1], 50.0 * p[2]]).collect();
         let target: Vec<[f64; 3]> =
             thick.iter().map(|&p| truth.apply(p).map(|x| x + 0.01 * random.gaussian())).collect();
@@ -509,8 +509,8 @@ fn the_roll_of_a_rod_is_doubted() {
     }
 }
 
-/// The best part of a noisy consensus is not taken for all of it: a tight cluster stays one place, however small a threshold would make
-/// many of it, and the threshold follows the noise.
+/// The tightest part of a noisy consensus is not taken for all of it. A tight cluster stays one place even with a small threshold, and the
+/// threshold follows the noise.
 #[test]
 fn the_threshold_found_is_not_too_small() {
     for seed in 0..5 {
@@ -538,7 +538,7 @@ fn the_threshold_found_is_not_too_small() {
     }
 }
 
-/// Points of a curve meet each other by chance far more often than points of space.
+/// Points on a curve coincide by chance far more often than points in space.
 #[test]
 fn noise_on_a_curve_is_not_registered() {
     let mut solver = Solver::new();
@@ -558,7 +558,7 @@ fn noise_on_a_curve_is_not_registered() {
     }
 }
 
-/// Half of the matches follow one motion, half another: the answer is one of them, and says that there is a rival.
+/// Half of the matches follow one motion, half another. The answer is one of them and names the other as its rival.
 #[test]
 fn a_rival_is_named() {
     let mut p = problem(600, 0, 1.0, 5);
@@ -573,7 +573,7 @@ fn a_rival_is_named() {
     let evidence_ratio = evidence.rival_evidence_ratio;
     assert!(evidence_ratio > 0.8, "{evidence:?}");
     assert_eq!(found.doubt, Some(pcr99::Doubt::Ambiguous { evidence_ratio }));
-    // The rival is the other of the two motions, with what speaks for it.
+    // The rival is the other motion, with its evidence.
     let rival = found.rival.unwrap();
     assert_eq!(rival.evidence_ratio, evidence_ratio);
     let answer = found.target_from_source.unwrap();
@@ -585,7 +585,7 @@ fn a_rival_is_named() {
     assert!(found.reason().contains(&percent), "{}", found.reason());
 }
 
-/// A threshold far beyond the extent of the targets is as good as a large one.
+/// A threshold far beyond the extent of the targets is reduced to a useful one.
 #[test]
 fn an_enormous_threshold_does_no_harm() {
     let p = problem(500, 250, 1.0, 2);

@@ -1,8 +1,7 @@
-//! Problems with the exact numbers that the published method gives on them: triplets visited, hypotheses formed, inliers,
-//! and the transform.
+//! Golden results of the published method: triplets visited, hypotheses formed, inliers, and the transform.
 //!
-//! Two sets. `tests/golden/` is ours and always tested. The larger one is found through `PCR99_GOLDEN` (a directory with
-//! `golden.csv` and problem files); without it that test says that it is skipped, and with `PCR99_REQUIRE_DATA=1` it fails.
+//! There are two sets. `tests/golden/` is always tested. `PCR99_GOLDEN` names the directory of a larger set (`golden.csv` and problem files);
+//! without it, that test is skipped with a message, or fails when `PCR99_REQUIRE_DATA=1`.
 
 use std::{fs, path::Path};
 
@@ -39,7 +38,7 @@ fn rows(csv: &str) -> Vec<Row> {
         .collect()
 }
 
-/// `n s`, three lines `R`, one line `t`, then `ax ay az bx by bz is_inlier`.
+/// Reads a problem file: `n s`, three lines of `R`, one line of `t`, then lines of `ax ay az bx by bz is_inlier`.
 fn problem(path: &Path) -> Correspondences {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut source = Vec::new();
@@ -52,7 +51,7 @@ fn problem(path: &Path) -> Correspondences {
     Correspondences::new(&source, &target).expect("a good problem")
 }
 
-/// Runs every PCR-99 row whose problem file is there, and says how many that were.
+/// Checks every PCR-99 row whose problem file exists, and returns their number.
 fn check(directory: &Path) -> usize {
     let csv = fs::read_to_string(directory.join("golden.csv")).expect("golden.csv");
     let mut solver = paper::Solver::new();

@@ -1,4 +1,4 @@
-//! What must not matter does not matter: motion of either set, order of the matches, units, offsets, the CPU.
+//! Invariance of the results under motion of either set, order of the matches, units, offsets and CPU features.
 
 mod common;
 
@@ -10,7 +10,7 @@ use pcr99::{
 };
 use proptest::prelude::*;
 
-/// Known scale means that of the problem, times `factor`.
+/// Solves a problem with the scale `known`, or an unknown scale.
 fn solve(p: &Problem, known: Option<f64>, threshold: f64, sampling: Sampling) -> Registration {
     let pairs = Correspondences::new(&p.source, &p.target).unwrap();
     let scale = known.map_or(Scale::Unknown, |s| Scale::known(s).unwrap());
@@ -46,7 +46,7 @@ proptest! {
         prop_assert!(distance(&back, &before.target_from_source.unwrap(), &p.source) < 1e-9);
     }
 
-    /// Random samples are drawn by position, so only the ordered variants promise this.
+    /// Random samples are drawn by position, so this holds for ordered samples only.
     #[test]
     fn order_of_the_matches((p, known, _) in a_problem(), seed in any::<u64>()) {
         let mut random = Random::new(seed);
@@ -75,7 +75,7 @@ proptest! {
         target_unit in prop_oneof![Just(1e6), Just(1e-6), Just(1.0)], offset in prop_oneof![Just(0.0), Just(1e7)],
     ) {
         let none = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        // An offset of 10⁷ in the unit of the coordinates, as UTM has it.
+        // Offsets of 10⁷ units, as in UTM coordinates.
         let source_motion = Similarity::new(unit, none, [offset * unit, -offset * unit, 0.5 * offset * unit]).expect("a similarity");
         let target_motion = Similarity::new(target_unit, none, [-offset * target_unit, offset * target_unit, 0.0]).expect("a similarity");
         let other = moved(&p, &source_motion, &target_motion);
@@ -86,12 +86,12 @@ proptest! {
         for (&moved, &original) in other.source.iter().zip(&p.source) {
             let (got, wanted) = (found.apply(moved), target_motion.apply(truth.apply(original)));
             let error = (0..3).map(|axis| (got[axis] - wanted[axis]).abs()).fold(0.0, f64::max);
-            // With an offset, coordinates themselves are only known to 2·10⁻⁹ of the unit.
+            // With the offset, coordinates are rounded to 2·10⁻⁹ of the unit.
             prop_assert!(error < 1e-7 * target_unit, "{error}");
         }
     }
 
-    /// A power of two changes nothing, to the bit.
+    /// Units that are powers of two change no bit.
     #[test]
     fn powers_of_two_change_no_bit((p, known, sampling) in a_problem(), power in -300..300_i32) {
         let factor = 2_f64.powi(power);
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// Prints bits of results; run by the test below under another set of CPU features.
+/// Prints the bits of results. The test below runs it with another set of CPU features.
 #[test]
 #[expect(clippy::print_stdout, reason = "read by the test below")]
 fn bits_of_results() {
@@ -135,7 +135,7 @@ fn bits_of_results() {
     println!("bits: {}", words.join(" "));
 }
 
-/// The C library without fused multiply-add and AVX2 gives the same bits: nothing of ours goes through it.
+/// Results are the same bits when the C library uses no fused multiply-add and AVX2, because nothing depends on it.
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 fn the_c_library_does_not_matter() {

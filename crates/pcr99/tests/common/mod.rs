@@ -12,13 +12,13 @@ pub struct Problem {
 }
 
 impl std::fmt::Debug for Problem {
-    /// Short: proptest prints it.
+    /// A short form, because proptest prints it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} matches, {} right, {:?}", self.source.len(), self.inliers.len(), self.truth)
     }
 }
 
-/// `n` matches of which `right` are right, in random places: noise 0.01, points in the cube `[−½, ½]³`, scale `scale`.
+/// A problem of `n` matches, `right` of them right, at random positions. Points lie in the cube `[−½, ½]³`; the noise is 0.01.
 pub fn problem(n: usize, right: usize, scale: f64, seed: u64) -> Problem {
     let mut random = Random::new(seed);
     let truth = similarity(scale, &mut random);
@@ -39,14 +39,14 @@ pub fn problem(n: usize, right: usize, scale: f64, seed: u64) -> Problem {
     Problem { source, target, truth, inliers }
 }
 
-/// A random rotation and translation with this scale.
+/// A similarity with a random rotation and translation and this scale.
 pub fn similarity(scale: f64, random: &mut Random) -> Similarity {
     let q: [f64; 4] = std::array::from_fn(|_| random.gaussian());
     Similarity::from_quaternion(scale, q, std::array::from_fn(|_| 3.0 * random.gaussian()))
         .expect("a similarity")
 }
 
-/// How far apart two transforms move the points, at most.
+/// Largest distance between the images of the points under two transforms.
 pub fn distance(a: &Similarity, b: &Similarity, points: &[[f64; 3]]) -> f64 {
     let apart = |&p: &[f64; 3]| {
         let (p, q) = (a.apply(p), b.apply(p));
