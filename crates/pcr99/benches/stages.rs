@@ -1,16 +1,18 @@
-//! Each stage of the published method on its own, so that a slowdown has an address: `cargo bench -p pcr99`.
+//! Benchmarks of each stage of the published and of the default method, and of both as a whole: `cargo bench -p pcr99`.
 //!
-//! 1000 matches of which 10 are right; one thread.
+//! The problem has 1000 matches, of which 10 are right. All runs use one thread. The default method is also measured on 40 right matches, where
+//! the final fit with weights takes another path.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use pcr99::{
-    Correspondences, Scale, Similarity, bench,
+    Correspondences, Positive, Scale, Similarity, bench,
     paper::{Params, Sampling, Solver},
     random::Random,
 };
 
+/// Every hundredth match is right and exact.
 fn problem(scale: f64) -> Correspondences {
     let mut random = Random::new(1);
     let mut point = || -> [f64; 3] { std::array::from_fn(|_| random.uniform() - 0.5) };
@@ -18,6 +20,19 @@ fn problem(scale: f64) -> Correspondences {
     let target: Vec<[f64; 3]> =
         (0..1000).map(|i| if i % 100 == 0 { source[i] } else { point() }.map(|x| scale * x)).collect();
     Correspondences::new(&source, &target).expect("good matches")
+}
+
+/// One match in `one_in` is right, with noise of 0.01; its index is returned with the others.
+fn noisy_problem(scale: f64, one_in: usize) -> (Correspondences, Vec<u32>) {
+    let mut random = Random::new(1);
+    let mut point = || -> [f64; 3] { std::array::from_fn(|_| random.uniform() - 0.5) };
+    let source: Vec<[f64; 3]> = (0..1000).map(|_| point()).collect();
+    let places: Vec<[f64; 3]> =
+        (0..1000).map(|i| if i % one_in == 0 { source[i] } else { point() }).collect();
+    let target: Vec<[f64; 3]> =
+        places.iter().map(|p| p.map(|x| scale * x + 0.01 * random.gaussian())).collect();
+    let right = (0..1000).step_by(one_in).map(|i| i as u32).collect();
+    (Correspondences::new(&source, &target).expect("good matches"), right)
 }
 
 fn stages(criterion: &mut Criterion) {
@@ -60,9 +75,45 @@ fn whole(criterion: &mut Criterion) {
     }
 }
 
+fn default_stages(criterion: &mut Criterion) {
+    let threshold = Positive::new("threshold", 0.05).expect("positive");
+    for (name, scale, s) in [("known", Scale::one(), 1.0), ("unknown", Scale::Unknown, 3.0)] {
+        for (one_in, right) in [(100, 10), (25, 40)] {
+            let (pairs, indices) = noisy_problem(s, one_in);
+            let mut stages = bench::SearchStages::new(&pairs, scale, threshold, 1000, &indices);
+            let id = |stage: &str| format!("default/{stage}/{name}, {right} right");
+            criterion.bench_function(&id("refine"), |b| b.iter(|| black_box(stages.refine())));
+            criterion.bench_function(&id("evidence"), |b| b.iter(|| black_box(stages.evidence(&pairs))));
+            criterion.bench_function(&id("polish"), |b| b.iter(|| black_box(stages.polish())));
+            if right == 10 {
+                criterion.bench_function(&id("subset"), |b| b.iter(|| black_box(stages.subset())));
+                criterion.bench_function(&id("edges"), |b| b.iter(|| stages.edges()));
+                criterion.bench_function(&id("pairs"), |b| b.iter(|| black_box(stages.pairs())));
+                criterion.bench_function(&id("clique, 1000 pairs"), |b| {
+                    b.iter(|| black_box(stages.cliques(1000)))
+                });
+            }
+        }
+    }
+}
+
+fn default_whole(criterion: &mut Criterion) {
+    let mut solver = pcr99::Solver::new();
+    for (name, scale, s) in [("known", Scale::one(), 1.0), ("unknown", Scale::Unknown, 3.0)] {
+        let (pairs, _) = noisy_problem(s, 100);
+        let given = pcr99::Params::new().with_threads(1).with_threshold(0.05).expect("positive");
+        let estimated = pcr99::Params::new().with_threads(1);
+        for (threshold, params) in [("given", given), ("estimated", estimated)] {
+            criterion.bench_function(&format!("default/solve/{name}, threshold {threshold}"), |b| {
+                b.iter(|| solver.solve(black_box(&pairs), scale, &params).expect("valid"));
+            });
+        }
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2));
-    targets = stages, whole
+    targets = stages, whole, default_stages, default_whole
 }
 criterion_main!(benches);

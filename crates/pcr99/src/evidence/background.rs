@@ -187,7 +187,7 @@ fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
     half_axes
 }
 
-/// Largest coordinate of the bulk, in internal units. Half of the points are within 0.25 of the origin, or all are within 1; points
+/// Largest coordinate of the bulk, in normalised units. Half of the points are within 0.25 of the origin, or all are within 1; points
 /// beyond this bound are far outside.
 const BULK: f64 = 2.0;
 /// Largest number of trims. Each removes less than the one before, so fewer are needed.

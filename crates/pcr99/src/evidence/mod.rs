@@ -117,7 +117,7 @@ impl Evidence {
     }
 }
 
-/// A transform and its inliers, in internal units.
+/// A transform and its inliers, in normalised units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Consensus<'a> {
     pub(crate) points: &'a Soa,

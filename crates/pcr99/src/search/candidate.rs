@@ -24,7 +24,7 @@ pub(super) struct Candidate {
     pub(super) inliers: Vec<u32>,
     /// The inliers as a bit mask over all matches.
     mask: Vec<u64>,
-    /// Root mean square residual of the inliers, in internal units.
+    /// Root mean square residual of the inliers, in normalised units.
     pub(super) rmse: f64,
     pub(super) evidence: Evidence,
     /// Whether it exceeds chance against an even background. Then its pairs need not be tried again.
@@ -66,7 +66,7 @@ impl Candidate {
     }
 }
 
-/// Threshold, scale constraint and background of a problem, in internal units.
+/// Threshold, scale constraint and background of a problem, in normalised units.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Model {
     /// The inlier threshold `δ`.

@@ -30,9 +30,11 @@
 //!
 //! It also stops when all pairs have been examined.
 
+pub(crate) mod bench_stages;
 mod candidate;
 mod clique;
 mod edges;
+mod outcome;
 mod params;
 mod polish;
 mod progress;
@@ -49,18 +51,11 @@ use self::{
     subset::{Order, Subset},
     threads::Threads,
 };
-use pcr99_base::{
-    Soa,
-    clock::Clock,
-    kernel::{
-        consensus::{Affine, squared_residual},
-        sums::sum,
-    },
-};
+use pcr99_base::{Soa, clock::Clock};
 
 use crate::{
-    Correspondences, Error, Evidence, Registration, Rival, Scale, Seconds, Status, StopReason,
-    evidence::{Background, Consensus, Judge},
+    Correspondences, Error, Registration, Scale, StopReason,
+    evidence::{Background, Judge},
     stop::{self, StopCheck},
 };
 
@@ -106,7 +101,7 @@ const LIMITED_EFFORT: u64 = 10_000;
 const WIDEST: f64 = 0.3;
 /// Largest number of weighted fits of the answer.
 const MOST_POLISHES: usize = 4;
-/// Smallest `τ`, in internal units: single precision resolves no less.
+/// Smallest `τ`, in normalised units: single precision resolves no less.
 const FINEST_TAU: f64 = 1e-5;
 
 /// How much a search may try.
@@ -128,13 +123,31 @@ impl Effort {
     }
 }
 
-/// A problem in internal units.
+/// A problem in normalised units.
+#[derive(Debug)]
 struct Problem<'a> {
     points: &'a Soa,
     model: Model,
     weights: Option<&'a [f64]>,
     /// Tolerance on a difference of distances.
     tau: f64,
+}
+
+impl<'a> Problem<'a> {
+    /// The problem `pairs` with the threshold `delta`, in normalised units.
+    fn new(pairs: &'a Correspondences, scale: Scale, delta: f64, background: Background) -> Self {
+        let (known_scale, scale_range) = match scale {
+            Scale::Unknown => (None, None),
+            Scale::Known(s) => (Some(pairs.scale_inward(s)), None),
+            Scale::Between(low, high) => (None, Some([low, high].map(|s| pairs.scale_inward(s)))),
+        };
+        Self {
+            points: pairs.points(),
+            model: Model { delta, known_scale, scale_range, background },
+            weights: pairs.weights(),
+            tau: (TAU * delta).max(FINEST_TAU),
+        }
+    }
 }
 
 impl Solver {
@@ -169,23 +182,7 @@ impl Solver {
     ) -> Result<Registration, Error> {
         let mut clock = Clock::start();
         let background = Background::of(pairs.points(), pairs.target_rounding());
-        let problem = |delta: f64| Problem {
-            points: pairs.points(),
-            model: Model {
-                delta,
-                known_scale: match scale {
-                    Scale::Known(s) => Some(pairs.scale_inward(s)),
-                    Scale::Unknown | Scale::Between(..) => None,
-                },
-                scale_range: match scale {
-                    Scale::Between(low, high) => Some([pairs.scale_inward(low), pairs.scale_inward(high)]),
-                    Scale::Unknown | Scale::Known(_) => None,
-                },
-                background,
-            },
-            weights: pairs.weights(),
-            tau: (TAU * delta).max(FINEST_TAU),
-        };
+        let problem = |delta: f64| Problem::new(pairs, scale, delta, background);
         self.threads.set(params.threads(), pairs.len());
         let mut progress = Progress::new(params.candidates());
         let delta = match params.threshold() {
@@ -315,65 +312,5 @@ impl Solver {
                 return;
             }
         }
-    }
-
-    /// The result of the search, in the caller's units.
-    fn outcome(
-        &mut self,
-        pairs: &Correspondences,
-        problem: &Problem<'_>,
-        threshold: f64,
-        progress: Progress,
-    ) -> Registration {
-        let Progress { best, counters, stopped_because, .. } = progress;
-        let mut candidates: Vec<crate::Candidate> = best
-            .all()
-            .iter()
-            .map(|candidate| self.complete(problem, candidate))
-            .zip(best.all())
-            .map(|(evidence, c)| crate::Candidate::new(pairs.outward(&c.model), c.inliers.len(), evidence))
-            .collect();
-        let (Some(first), Some(answer)) = (best.first(), candidates.first_mut()) else {
-            return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
-        };
-        let rival = best.rival(problem.points, problem.model.delta).filter(|_| first.exceeds_chance());
-        answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |(_, ratio)| ratio);
-        let answer = *answer;
-        let doubt = answer.evidence.doubt(answer.inlier_count);
-        Registration {
-            status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
-            doubt,
-            target_from_source: Some(answer.target_from_source),
-            correspondences: pairs.len(),
-            inliers: first.inliers.iter().map(|&i| i as usize).collect(),
-            threshold,
-            inlier_rmse: Some(pairs.target_length_outward(first.rmse)),
-            evidence: Some(answer.evidence),
-            rival: rival.map(|(place, ratio)| Rival::new(&candidates[place], ratio)),
-            candidates,
-            stopped_because,
-            counters,
-            seconds: Seconds::default(),
-        }
-    }
-
-    /// All of a candidate's evidence. The search leaves some of it out where chance explains the candidate.
-    fn complete(&mut self, problem: &Problem<'_>, candidate: &Candidate) -> Evidence {
-        if candidate.exceeds_chance() {
-            return candidate.evidence;
-        }
-        let affine = Affine::from(&candidate.model);
-        let residual = |&i: &u32| squared_residual(problem.points, &affine, i as usize);
-        let residuals: Vec<f64> = candidate.inliers.iter().map(residual).collect();
-        let consensus = Consensus {
-            points: problem.points,
-            model: &candidate.model,
-            inliers: &candidate.inliers,
-            residuals: &residuals,
-            sum: sum(&residuals),
-            delta: problem.model.delta,
-            parameters: problem.model.parameters(),
-        };
-        self.judge.complete(candidate.evidence, &consensus, &problem.model.background)
     }
 }

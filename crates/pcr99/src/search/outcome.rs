@@ -1,0 +1,71 @@
+//! The result of a search, in the caller's units.
+
+use pcr99_base::kernel::{
+    consensus::{Affine, squared_residual},
+    sums::sum,
+};
+
+use super::{Problem, Solver, candidate::Candidate, progress::Progress};
+use crate::{Correspondences, Evidence, Registration, Rival, Seconds, Status, evidence::Consensus};
+
+impl Solver {
+    /// The result of the search, in the caller's units.
+    pub(super) fn outcome(
+        &mut self,
+        pairs: &Correspondences,
+        problem: &Problem<'_>,
+        threshold: f64,
+        progress: Progress,
+    ) -> Registration {
+        let Progress { best, counters, stopped_because, .. } = progress;
+        let mut candidates: Vec<crate::Candidate> = best
+            .all()
+            .iter()
+            .map(|candidate| self.complete(problem, candidate))
+            .zip(best.all())
+            .map(|(evidence, c)| crate::Candidate::new(pairs.outward(&c.model), c.inliers.len(), evidence))
+            .collect();
+        let (Some(first), Some(answer)) = (best.first(), candidates.first_mut()) else {
+            return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
+        };
+        let rival = best.rival(problem.points, problem.model.delta).filter(|_| first.exceeds_chance());
+        answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |(_, ratio)| ratio);
+        let answer = *answer;
+        let doubt = answer.evidence.doubt(answer.inlier_count);
+        Registration {
+            status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
+            doubt,
+            target_from_source: Some(answer.target_from_source),
+            correspondences: pairs.len(),
+            inliers: first.inliers.iter().map(|&i| i as usize).collect(),
+            threshold,
+            inlier_rmse: Some(pairs.target_length_outward(first.rmse)),
+            evidence: Some(answer.evidence),
+            rival: rival.map(|(place, ratio)| Rival::new(&candidates[place], ratio)),
+            candidates,
+            stopped_because,
+            counters,
+            seconds: Seconds::default(),
+        }
+    }
+
+    /// All of a candidate's evidence. The search leaves some of it out where chance explains the candidate.
+    fn complete(&mut self, problem: &Problem<'_>, candidate: &Candidate) -> Evidence {
+        if candidate.exceeds_chance() {
+            return candidate.evidence;
+        }
+        let affine = Affine::from(&candidate.model);
+        let residual = |&i: &u32| squared_residual(problem.points, &affine, i as usize);
+        let residuals: Vec<f64> = candidate.inliers.iter().map(residual).collect();
+        let consensus = Consensus {
+            points: problem.points,
+            model: &candidate.model,
+            inliers: &candidate.inliers,
+            residuals: &residuals,
+            sum: sum(&residuals),
+            delta: problem.model.delta,
+            parameters: problem.model.parameters(),
+        };
+        self.judge.complete(candidate.evidence, &consensus, &problem.model.background)
+    }
+}
