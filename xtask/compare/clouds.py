@@ -208,7 +208,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="directory with pairs.csv")
     parser.add_argument("--program", type=Path, required=True, help="the program pcr99")
-    parser.add_argument("--work", type=Path, required=True, help="directory for files between")
+    parser.add_argument("--work", type=Path, required=True, help="directory for intermediate files")
     parser.add_argument("--output", type=Path, required=True, help="the CSV")
     parser.add_argument("--seeds", type=int, required=True, help="random motions of each source; seed 0 does not move it")
     parser.add_argument("--pairs", default="", help="a part of the names of the pairs to run")

@@ -1,8 +1,10 @@
-//! `cargo xtask compare [--seeds N] [--pairs TEXT]`: our results beside those of Open3D and KISS-Matcher. No part of the tests.
+//! `cargo xtask compare [--seeds N] [--pairs TEXT]`: comparison with Open3D and KISS-Matcher. Not part of the tests.
 //!
-//! Always: normals and FPFH on a small cloud of our own against Open3D's → `docs/results/open3d-agreement.json` and the reference of a test
-//! in `pcr99-cloud`. With `PCR99_DATA`, the directory of real pairs: registrations of all pairs → `docs/results/clouds.csv` and `clouds.md`.
-//! The Python packages that this needs go to an environment of its own under the target directory.
+//! - Normals and FPFH of a small generated cloud, compared with Open3D → `docs/results/open3d-agreement.json` and the reference values of a
+//!   test in `pcr99-cloud`.
+//! - With `PCR99_DATA`, the directory of real pairs: registrations of all pairs → `docs/results/clouds.csv` and `clouds.md`.
+//!
+//! The Python packages for this are installed in a separate environment under the target directory.
 
 mod table;
 
@@ -20,7 +22,7 @@ use crate::{
     root,
 };
 
-/// Random motions of each source when `--seeds` is not given.
+/// Random motions of each source without `--seeds`: enough that one lucky motion does not decide.
 const SEEDS: u32 = 5;
 
 struct Options {
@@ -28,7 +30,7 @@ struct Options {
     pairs: Option<String>,
 }
 
-/// All of it; `arguments` are those after `compare`.
+/// Runs the comparison; `arguments` are those after `compare`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = parse(arguments)?;
     let target = target_directory()?;
@@ -64,7 +66,7 @@ fn parse(arguments: &[String]) -> Result<Options> {
     Ok(options)
 }
 
-/// Normals and descriptors against Open3D's.
+/// Compares normals and descriptors with Open3D.
 fn agreement(python: &Path, work: &Path) -> Result<()> {
     let directory = work.join("dented_ball");
     fs::create_dir_all(&directory)?;
@@ -80,9 +82,9 @@ fn agreement(python: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Registrations of real pairs.
+/// Compares registrations of real pairs.
 fn clouds(python: &Path, work: &Path, target: &Path, data: &Path, options: &Options) -> Result<()> {
-    ensure!(data.join("pairs.csv").is_file(), "PCR99_DATA: there is no `pairs.csv` in `{}`", data.display());
+    ensure!(data.join("pairs.csv").is_file(), "PCR99_DATA: `{}` has no file `pairs.csv`", data.display());
     cargo(&["build", "--release", "-p", "pcr99-cli"], &[])?;
     let csv = work.join("clouds.csv");
     let mut script = script(python, "clouds.py")?;
@@ -93,7 +95,7 @@ fn clouds(python: &Path, work: &Path, target: &Path, data: &Path, options: &Opti
     let text = fs::read_to_string(&csv)?;
     let page = table::page(&text, &versions()?)?;
     if options.pairs.is_some() {
-        // Only a look at some pairs: what is committed stays.
+        // Only some pairs: the committed results stay.
         eprintln!("\n{page}");
         return Ok(());
     }
@@ -111,7 +113,7 @@ fn results() -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// What was compared, and on what: `name version` of each package, and the processor.
+/// What was compared: name and version of each package, and the processor.
 fn versions() -> Result<String> {
     let requirements = fs::read_to_string(root()?.join("xtask/compare/requirements.txt"))?;
     let packages = requirements.lines().filter(|line| !line.starts_with('#')).map(|l| l.replace("==", " "));

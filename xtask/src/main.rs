@@ -1,8 +1,8 @@
-//! `cargo xtask test` sets up and runs everything the project is tested with; nobody should need another command.
-//!
-//! `cargo xtask python` is the part of it that tests the Python package; `cargo xtask pictures` draws the pictures of the documentation anew; `cargo xtask compare` measures beside other libraries.
+//! Development tasks: `cargo xtask` prints the list.
 
 mod browser;
+
+mod checks;
 
 mod compare;
 
@@ -18,16 +18,33 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+tasks:
+  test       sets up and runs everything that the project is tested with
+  python     builds, installs and tests the Python package (part of `test`)
+  packages   makes the packages of all published crates, without uploading them (part of `test`)
+  pictures   draws the pictures of the documentation again
+  compare [--seeds N] [--pairs TEXT]
+             compares normals and features with Open3D; with PCR99_DATA set, also registrations of real
+             clouds with Open3D and KISS-Matcher, for N random motions of each pair whose name contains TEXT
+";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("python") => python::test(),
+        Some("packages") => checks::packages(),
         Some("pictures") => pictures(),
         Some("compare") => compare::run(&arguments[1..]),
-        _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask test | python | pictures | compare [--seeds N] [--pairs TEXT]"
-        )),
+        Some("help" | "--help" | "-h") => {
+            eprint!("{USAGE}");
+            Ok(())
+        }
+        Some(other) => Err(anyhow::anyhow!("there is no task `{other}`\n\n{USAGE}")),
+        None => Err(anyhow::anyhow!("name a task\n\n{USAGE}")),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Format, lints, documentation, tests of all kinds, the examples, and the Python package.
+/// Format, lints, documentation, features, packages, tests of all kinds, the examples, and the Python package.
 fn test() -> Result<()> {
     let start = Instant::now();
     cargo(&["fmt", "--all", "--check"], &[])
@@ -47,6 +64,9 @@ fn test() -> Result<()> {
         .context("lints (clippy comes with `rustup component add clippy`)")?;
     cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-Dwarnings")])
         .context("documentation")?;
+    checks::features()?;
+    checks::packages()?;
+    checks::dependencies()?;
     browser::set_up()?;
     cargo(&["test", "--workspace", "--all-features"], &[]).context("tests")?;
     cargo(&["test", "-p", "pcr99-lab"], &[]).context("tests without the Bunny, as published")?;
@@ -59,7 +79,7 @@ fn test() -> Result<()> {
     Ok(())
 }
 
-/// The pictures in `docs/pictures`, from real results.
+/// Draws the pictures in `docs/pictures` from computed results.
 fn pictures() -> Result<()> {
     for example in ["picture", "growth"] {
         let run =
@@ -73,7 +93,7 @@ fn pictures() -> Result<()> {
     pages::draw()
 }
 
-/// How success depends on the number of matches, from problems solved now.
+/// Draws how success depends on the number of matches, from problems that are solved now.
 fn success_picture() -> Result<()> {
     let directory = root()?.join("target/pictures");
     if directory.exists() {

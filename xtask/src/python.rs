@@ -1,4 +1,4 @@
-//! Python, for those parts that need it: an environment of its own under the target directory, with pinned packages.
+//! The Python environment of the tests, under the target directory, with pinned packages.
 //!
 //! `cargo xtask test` installs the package `pcr99` there, as a user would, and tests it.
 
@@ -14,11 +14,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::root;
 
-/// What to do where there is no Python.
+/// Advice where Python is missing.
 const REMEDY: &str =
     "Python 3.9 or later and its module `venv` are needed (Debian, Ubuntu: `apt install python3-venv`)";
 
-/// Builds, installs and tests the package; a machine without Python is told so, and fails only under `CI=true`.
+/// Builds, installs and tests the package. Without Python, this is a warning, or an error when `CI=true`.
 pub(crate) fn test() -> Result<()> {
     let work = target_directory()?.join("python");
     fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
@@ -31,7 +31,7 @@ pub(crate) fn test() -> Result<()> {
     }
     let package = root()?.join("python");
     let python = environment(&work, &package.join("requirements.txt"))?;
-    // Not from the directory of the package, where Python would find its sources instead of what was installed.
+    // Not in the directory of the package: Python would import the sources there instead of the installed package.
     let run = |arguments: &[&str], path: &Path| {
         eprintln!("\n── python {} {} ──", arguments.join(" "), path.display());
         let mut command = Command::new(&python);
@@ -44,26 +44,29 @@ pub(crate) fn test() -> Result<()> {
     run(&install, &package).context("`pip install ./python`")?;
     let types = ["-m", "mypy", "--cache-dir=mypy-cache", "--strict", "--package"];
     run(&types, Path::new("pcr99")).context("types of the Python package")?;
-    run(&["-m", "mypy.stubtest"], Path::new("pcr99")).context("types beside what is there")?;
+    run(&["-m", "mypy.stubtest"], Path::new("pcr99")).context("types of the compiled module")?;
     run(&["-m", "pytest", "-p", "no:cacheprovider"], &package.join("tests"))
         .context("tests of the Python package")
 }
 
-/// Where cargo builds to.
+/// The directory that cargo builds in.
 pub(crate) fn target_directory() -> Result<PathBuf> {
+    Ok(PathBuf::from(metadata()?["target_directory"].as_str().context("no target directory")?))
+}
+
+/// What cargo says of the workspace, without dependencies.
+pub(crate) fn metadata() -> Result<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
         .current_dir(root()?)
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
-    let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")?;
-    Ok(PathBuf::from(metadata["target_directory"].as_str().context("no target directory")?))
+    serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")
 }
 
-/// The Python of an environment with the pinned packages of `requirements`, which is made when it is missing or other packages are
-/// wanted.
+/// The Python interpreter of an environment with the pinned packages of `requirements`. The environment is made when it is missing or when
+/// the packages have changed.
 pub(crate) fn environment(work: &Path, requirements: &Path) -> Result<PathBuf> {
     let (directory, done) = (work.join("python"), work.join("requirements.installed"));
     let python = directory.join("bin/python");
@@ -82,7 +85,7 @@ pub(crate) fn environment(work: &Path, requirements: &Path) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// That environments can be made, if need be after asking the system for what is missing.
+/// Checks that environments can be made. Installs the missing Debian package when run as root.
 fn make_sure_of_python() -> Result<()> {
     let works = || {
         let recent = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
@@ -108,7 +111,7 @@ fn is_root() -> bool {
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// The search path for a build: the programs of the environment first, our cargo last.
+/// The search path for a build: programs of the environment first, cargo last.
 fn search_path(python: &Path) -> Result<OsString> {
     let path = env::var_os("PATH").unwrap_or_default();
     let directory = |program: &Path| program.parent().map(Path::to_path_buf);
@@ -123,7 +126,7 @@ pub(crate) fn call(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a command can be run at all, and succeeds.
+/// Whether a command can be started and succeeds.
 fn quiet(command: &mut Command) -> bool {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, ensure};
 
 /// The first line of the CSV.
 const HEADER: &str = "pair,voxel,seed,method,right,status,degrees,voxels_off,cpu_seconds";
-/// Ours at the voxel size of the others.
+/// Name of our method at the voxel size of the others.
 const AT_VOXEL: &str = "pcr99 --voxel";
-/// All of ours begin so.
+/// Prefix of the names of our methods.
 const OURS: &str = "pcr99";
 
 /// One registration.
@@ -17,12 +17,12 @@ struct Run<'a> {
     seed: u32,
     method: &'a str,
     is_right: bool,
-    /// What ours says of its own pose; the others say nothing.
+    /// Status of our result; always false for the others, which have none.
     is_registered: bool,
     seconds: f64,
 }
 
-/// The whole page; `versions` says what was compared on what.
+/// The whole page. `versions` names what was compared, and the processor.
 pub(super) fn page(csv: &str, versions: &str) -> Result<String> {
     let runs = parse(csv)?;
     ensure!(!runs.is_empty(), "no pair was registered: is there one of that name?");
@@ -75,7 +75,7 @@ fn parse(csv: &str) -> Result<Vec<Run<'_>>> {
     lines.map(|line| run(line).with_context(|| format!("`{line}`"))).collect()
 }
 
-/// Each once, in order of appearance.
+/// Distinct names, in order of appearance.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut list = Vec::new();
     for name in names {
@@ -119,7 +119,7 @@ fn worst_seed(runs: &[&Run]) -> usize {
     (1..=seeds).map(of_seed).min().unwrap_or(0)
 }
 
-/// In words.
+/// The main results as a list of sentences.
 fn findings(moved: &[Run], methods: &[&str]) -> Result<String> {
     let mut text = String::new();
     let all = of(moved, methods[0]).len();
