@@ -305,15 +305,17 @@ mod tests {
         assert!(Cliques::default().largest(&graph, &stop::never).0.is_empty());
     }
 
-    /// A dense random graph takes years; what it has when told to stop is a clique.
+    /// A dense random graph would take years. When told to stop, the search returns a clique.
     #[test]
     fn stops_when_told() {
         let graph = random_graph(1000, 0.5, 3);
-        let start = std::time::Instant::now();
-        let limit = std::time::Duration::from_millis(20);
-        let (found, request) = Cliques::default().largest(&graph, &stop::after(limit));
-        assert_eq!(request, Some(StopRequest::TimeLimit));
+        let asked = std::cell::Cell::new(0);
+        let after_100 = || {
+            asked.set(asked.get() + 1);
+            (asked.get() > 100).then_some(StopRequest::TimeLimit)
+        };
+        let (found, request) = Cliques::default().largest(&graph, &after_100);
+        assert_eq!((request, asked.get()), (Some(StopRequest::TimeLimit), 101));
         assert!(is_clique(&graph, &found) && found.len() > 5);
-        assert!(start.elapsed() < 25 * limit, "{:?}", start.elapsed());
     }
 }
