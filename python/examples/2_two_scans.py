@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Two scans
-# Two raw clouds that overlap in part, without matches: one call, and then the same stage by stage.
+# Two clouds that overlap in part, without matches: first with one call, then stage by stage.
 
 # %%
 import tempfile
@@ -11,7 +11,7 @@ import numpy as np
 import pcr99
 
 
-# %% A hilly field, seen from two places.
+# %% Two scans of a hilly field.
 def field(seed: int, left: float, right: float) -> np.ndarray:
     rng = np.random.default_rng(seed)
     x, y = rng.uniform(left, right, 8000), rng.uniform(0, 6, 8000)
@@ -21,29 +21,29 @@ def field(seed: int, left: float, right: float) -> np.ndarray:
 
 turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 first = field(1, 0, 7)
-second = field(2, 2, 9) @ turn.T + [500000.0, 5400000.0, 300.0]  # in other coordinates, far from the origin
+second = field(2, 2, 9) @ turn.T + [500000.0, 5400000.0, 300.0]  # other coordinates, far from the origin
 
-# %% One call. Paths, arrays and clouds of Open3D can be mixed.
+# %% One call. Paths, arrays and clouds of Open3D can be combined.
 with tempfile.TemporaryDirectory() as directory:
     path = Path(directory) / "second.ply"
     pcr99.write_points(path, second)
     r = pcr99.register(first, path)
 print(r)
-print(f"overlap {r.overlap.source:.0%} of the first, residual {r.rmse:.4f}, voxel {r.voxel:.3f}")
+print(f"{r.fit.overlap_source:.0%} of the first scan overlaps the second, RMSE {r.rmse:.4f}, voxel {r.voxel:.3f}")
 assert r and np.abs(r.rotation - turn).max() < 0.01
 
-# %% The same, stage by stage.
+# %% The same stage by stage.
 voxel = pcr99.suggest_voxel(first, second)
 sampled = [pcr99.voxel_down_sample(cloud, voxel) for cloud in (first, second)]
 features = [pcr99.fpfh(cloud, pcr99.estimate_normals(cloud, 2 * voxel), 5 * voxel) for cloud in sampled]
 pairs = pcr99.match_features(*features)
 coarse = pcr99.solve(*sampled, indices=pairs)
-print(f"{len(pairs)} matches, {len(coarse.inliers)} of them right; {coarse.status}")
+print(f"{len(pairs)} matches, {len(coarse.inliers)} inliers; {coarse.status}")
 fine = pcr99.refine(first, second, coarse.transform)
 print(pcr99.verify(first, second, fine.transform))
 assert fine and np.abs(fine.transform - r.transform)[:3, :3].max() < 0.01
 
-# %% A cloud that others are registered with is made ready once.
+# %% A cloud that is registered many times is prepared once.
 target = pcr99.PreparedCloud(second)
 for seed in (3, 4):
     print(seed, pcr99.register(field(seed, 1, 6), target).status)

@@ -1,29 +1,31 @@
 """Registration of two 3-D point sets from matches of which up to 99 % are wrong, with known or unknown scale.
 
 >>> import pcr99
->>> problem = pcr99.simulate(outliers=0.99)              # a thousand matches, ten of them right
+>>> problem = pcr99.simulate(outliers=0.99)              # a thousand matches, ten of them correct
 >>> r = pcr99.solve(problem.source, problem.target)      # N×3 arrays, row i matches row i
->>> if r:                                                # true only when it can be trusted
+>>> if r:                                                # true only if the status is "registered"
 ...     moved = r.apply(problem.source)                  # r.transform is the 4×4 matrix
->>> r
-<Registration registered: 10 of 1000 matches agree, by chance less than once in 10^6 such problems>
+>>> r.status, r.doubt, len(r.inliers)
+('registered', None, 10)
 
 =============================  =====================================================================================
-matches → transform            ``solve``; a transform from elsewhere → verdict: ``assess``
-two raw clouds → transform     ``register``, ``refine``, ``PreparedCloud``
-stage by stage                 ``clean``, ``suggest_voxel``, ``voxel_down_sample``, ``estimate_normals``, ``fpfh``,
+matches to transform           ``solve``; verdict on a given transform: ``assess``
+two clouds to transform        ``register``, ``refine``, ``PreparedCloud``
+stages of ``register``         ``clean``, ``suggest_voxel``, ``voxel_down_sample``, ``estimate_normals``, ``fpfh``,
                                ``match_features``, ``verify``
 files                          ``read_points``, ``read_cloud``, ``read_matches``, ``write_points``, ``write_cloud``,
                                ``write_matches``
 many pairs                     ``batch``; on a cluster: ``pcr99.ray.batch``
 problems with known truth      ``simulate``
-what comes back                ``Registration``, ``CloudRegistration``
-what is raised                 ``Error`` and its subclasses
+results                        ``Registration``, ``CloudRegistration``
+exceptions                     ``Error`` and its subclasses
 =============================  =====================================================================================
 
-The transform always maps source to target, ``b = s·R·a + t``. Same input, same bits, on any number of threads. The interpreter's lock is
-released, Ctrl-C stops a long run. ``python -m pcr99`` is the program of the same name.
+The transform always maps source to target, ``b = s·R·a + t``. The same input gives the same bits on any number of threads. The
+interpreter's lock is released, and Ctrl-C stops a long run. ``python -m pcr99`` runs the command-line program.
 """
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._batch import BatchResult, batch
 from ._clouds import (
@@ -51,14 +53,15 @@ from ._errors import (
     OutOfMemory,
     SystemLimit,
 )
+from ._parts import Candidate, CloudSummary, Counters, Evidence, Fit, NotRefuted, Rival
 from ._progress import Progress
-from ._register import Assessment, refine, register, suggest_voxel, verify
-from ._registration import Candidate, CloudRegistration, CloudSummary, Counters, Evidence, Overlap, Registration
-from ._solve import Problem, assess, methods, shapes, simulate, solve
+from ._register import refine, register, suggest_voxel, verify
+from ._registration import CloudRegistration, Registration
+from ._simulate import Problem, shapes, simulate
+from ._solve import assess, methods, solve
 from ._stages import Cleaned, Features, clean, estimate_normals, fpfh, match_features, voxel_down_sample
 
 __all__ = [
-    "Assessment",
     "BatchResult",
     "Candidate",
     "Cleaned",
@@ -73,17 +76,19 @@ __all__ = [
     "FileExists",
     "FileFormatError",
     "FileNotFound",
+    "Fit",
     "InternalError",
     "InvalidInput",
     "InvalidType",
     "Matches",
     "MissingPackage",
+    "NotRefuted",
     "OutOfMemory",
-    "Overlap",
     "PreparedCloud",
     "Problem",
     "Progress",
     "Registration",
+    "Rival",
     "SystemLimit",
     "__version__",
     "assess",
@@ -108,3 +113,10 @@ __all__ = [
     "write_matches",
     "write_points",
 ]
+
+if not _TYPE_CHECKING:
+    # Hidden from type checkers: they would accept any name.
+    def __getattr__(name: str) -> None:
+        new = {"Assessment": "Fit", "Overlap": "Fit"}.get(name)
+        hint = "" if new is None else f": it is now called {new!r}"
+        raise AttributeError(f"module 'pcr99' has no attribute {name!r}{hint}")

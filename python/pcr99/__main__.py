@@ -1,4 +1,4 @@
-"""The program ``pcr99``, in this process."""
+"""The command-line program ``pcr99``, run in this process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from . import _core
 
 
 def main() -> int:
-    """Runs the program with the arguments of this process, and returns its exit status."""
-    # The program sees to Ctrl-C itself, and before there is work to stop it simply ends.
+    """Runs the program with the arguments of this process and returns its exit status."""
+    # The program handles Ctrl-C itself; until then, Ctrl-C ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _core.main(["pcr99", *sys.argv[1:]])
 

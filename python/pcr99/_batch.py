@@ -1,4 +1,4 @@
-"""Many pairs, on this machine."""
+"""Registration of many pairs on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import _core
 from ._arrays import as_optional_whole
 from ._clouds import PathLike, _path
 from ._manifest import Defaults, ManifestLike, manifest_of
-from ._progress import ProgressLike, Teller
+from ._progress import ProgressLike, ProgressReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,47 +22,47 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class BatchResult:
-    """What became of many pairs: true when all are registered. Iterating over it gives the lines of ``results.jsonl``."""
+    """Result of a batch. It is true if all pairs are registered. Iteration yields the lines of ``results.jsonl`` as dictionaries."""
 
-    #: The directory with the results.
+    #: Directory with the results.
     output: Path
-    #: How many pairs there are.
+    #: Number of pairs in the manifest.
     pairs: int
-    #: With a transform that can be trusted.
+    #: Number of pairs with status ``registered``.
     registered: int
-    #: With one that cannot.
+    #: Number of pairs with status ``not_reliable``.
     not_reliable: int
-    #: Those by what speaks against them.
+    #: Number of pairs that are not reliable, by doubt code.
     doubts: Mapping[str, int] = dataclasses.field(hash=False)
-    #: Without a transform.
+    #: Number of pairs with status ``no_solution``.
     no_solution: int
-    #: That could not be run; their rows say why.
+    #: Number of pairs with status ``failed``; ``error`` in their rows gives the cause.
     failed: int
-    #: Pairs that were finished before this run.
+    #: Number of pairs that earlier runs finished.
     finished_before: int = dataclasses.field(compare=False)
-    #: Seconds that this run took.
+    #: Duration of this run in seconds.
     seconds: float = dataclasses.field(compare=False)
-    #: The numbers as ``pcr99 batch`` prints them.
+    #: The summary as ``pcr99 batch`` prints it.
     text: str = dataclasses.field(compare=False, repr=False)
 
     @property
     def results_csv(self) -> Path:
-        """The table: a line for each pair, in the order of the manifest."""
+        """Table with one line for each pair, in the order of the manifest."""
         return self.output / "results.csv"
 
     @property
     def results_jsonl(self) -> Path:
-        """All that is known of each pair, a document on each line."""
+        """Result documents, one line for each pair."""
         return self.output / "results.jsonl"
 
     @property
     def times_csv(self) -> Path:
-        """How long each pair took."""
+        """Table with the duration of each pair."""
         return self.output / "times.csv"
 
     @property
     def summary_json(self) -> Path:
-        """The counts as a document."""
+        """The counts as a JSON document."""
         return self.output / "summary.json"
 
     def __bool__(self) -> bool:
@@ -85,7 +85,7 @@ class BatchResult:
         return f"<BatchResult: {', '.join(parts)}; in {str(self.output)!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, as ``pcr99 batch --json`` prints it."""
+        """Returns the summary as ``pcr99 batch --json`` prints it."""
         return {
             "output": str(self.output),
             "pairs": self.pairs,
@@ -112,43 +112,45 @@ def batch(
     progress: ProgressLike = None,
     **defaults: Unpack[Defaults],
 ) -> BatchResult:
-    """Registers many pairs on this machine; killed at any moment, it goes on where it was.
+    """Registers many pairs on this machine. An interrupted batch can be resumed.
 
     Parameters
     ----------
     manifest
-        The path of a CSV or Parquet file, rows (dictionaries), or a table (pandas, Polars, pyarrow, a dictionary of columns). Columns are
-        ``pair_id``, ``source`` and ``target`` (two clouds) or ``pairs`` (a file of matches), and any of the options below. Relative paths
-        are relative to the file, or else to the current directory. A cell that is empty, ``None`` or NaN takes the option below.
+        Path of a CSV or Parquet file, rows (dictionaries), or a table (pandas, Polars, pyarrow, a dictionary of columns). The columns
+        are ``pair_id``, ``source`` and ``target`` (two clouds) or ``pairs`` (a file of matches), and any of the options below. Relative
+        paths are relative to the file, or to the current directory if there is none. An empty cell, ``None`` or NaN takes the default
+        below. Columns whose names begin with ``_`` are ignored.
     output
-        A directory that is new or empty, unless ``resume`` is true.
+        Directory for the results. It must be new or empty, unless ``resume`` is true.
     threads
-        How many threads at most; all cores by default.
+        Maximum number of threads; by default the number of cores.
     resume
-        Go on with the batch in ``output``; finished pairs are not run again.
+        Continue the batch in ``output``. Finished pairs are not run again.
     retry_failed
-        Run those again that failed; with ``resume``.
+        Run failed pairs again; needs ``resume``.
     retry_changed
-        Run finished ones again whose files have changed since (size, or time of the last change); with ``resume``. Otherwise there is a
-        warning.
+        Run finished pairs again whose files have another size or modification time; needs ``resume``. Without it, a warning names
+        them.
     chunk
-        After so many pairs (100) results are brought to the disk, and every ten seconds.
+        Number of pairs (default 100) after which results are written to disk. They are also written every ten seconds.
     cache
-        Mebibytes of clouds (1024) that are kept for further pairs.
+        Memory for clouds that are kept for later pairs, in mebibytes (default 1024).
     progress
-        ``None`` shows a bar on a terminal, ``True`` elsewhere a line now and then, ``False`` nothing; a function is called with a
-        ``Progress``, and ends the batch when it raises an exception.
+        ``None`` shows a bar on a terminal. ``True`` also prints lines where there is no terminal. ``False`` shows nothing. A function
+        is called with a ``Progress``; an exception that it raises ends the batch.
     **defaults
-        Options for cells that are empty: ``scale``, ``time_limit``, ``seed``; for matches ``threshold``, ``method``, ``memory_budget``;
-        for clouds ``voxel``, ``refine``, ``initial`` (a file). As in ``solve`` and ``register``.
+        Options for pairs whose cells are empty, as in ``solve`` and ``register``. For all pairs: ``scale``, ``time_limit`` (of one
+        pair), ``seed``. For matches: ``threshold``, ``method``, ``memory_budget``, ``effort``, ``miss_probability``. For clouds:
+        ``voxel``, ``refine``, ``initial`` (a file with a 4×4 matrix).
 
     Returns
     -------
     BatchResult
-        Counts, paths, and the results of all pairs. A pair that fails is a row with its error, not an exception. Nothing but a time limit
-        that is reached makes ``results.csv`` and ``results.jsonl`` differ by a byte from one run to the next.
+        Counts, paths and the results of all pairs. A pair that fails is a row with its error, not an exception. The files
+        ``results.csv`` and ``results.jsonl`` are the same to the byte in every run, unless a time limit is reached.
 
-    Ctrl-C keeps what is finished; ``resume=True`` goes on.
+    Ctrl-C keeps the finished pairs; ``resume=True`` continues.
 
     Examples
     --------
@@ -167,36 +169,36 @@ def batch(
     >>> pcr99.batch(rows, place / "out", resume=True).finished_before
     4
     """
-    threads = as_optional_whole("threads", threads)
-    chunk, cache = as_optional_whole("chunk", chunk), as_optional_whole("cache", cache, 0)
-    teller = Teller(progress)
+    threads = as_optional_whole("threads", threads, 1)
+    chunk, cache = as_optional_whole("chunk", chunk, 1), as_optional_whole("cache", cache, 0)
+    reporter = ProgressReporter(progress)
     pairs = manifest_of(manifest, defaults)
     place = _path("output", output)
     work = _core.Batch(place, pairs, bool(resume), bool(retry_failed), bool(retry_changed))
     try:
         warn_of_changes(work)
         before = work.finished
-        teller.start()
-        work.run(threads, chunk, cache, teller)
-        return result(work, place, before, teller)
+        reporter.start()
+        work.run(threads, chunk, cache, reporter)
+        return result(work, place, before, reporter)
     finally:
-        teller.close()
+        reporter.close()
         work.close()
 
 
 def warn_of_changes(work: _core.Batch) -> None:
-    """Says that results are from files as they were; to be called by what a user calls."""
+    """Warns that input files of finished pairs have changed. Must be called directly by the function that the user calls."""
     if work.changed is not None:
-        warnings.warn(f"{work.changed}; results are kept, retry_changed=True runs these again", stacklevel=3)
+        warnings.warn(f"{work.changed}; their results are kept, retry_changed=True runs these pairs again", stacklevel=3)
 
 
-def result(work: _core.Batch, output: str, before: int, teller: Teller) -> BatchResult:
-    """Puts the results of all pairs together."""
+def result(work: _core.Batch, output: str, before: int, reporter: ProgressReporter) -> BatchResult:
+    """Merges the results of all pairs."""
     document, text = work.merge()
     return BatchResult(
         output=Path(os.path.abspath(output)),
         finished_before=before,
-        seconds=teller.seconds,
+        seconds=reporter.seconds,
         text=text,
         **json.loads(document),
     )

@@ -1,4 +1,4 @@
-"""Clouds: arrays, files, Open3D's, and ours made ready."""
+"""Clouds: arrays, files, Open3D's clouds, and prepared clouds."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cloud:
-    """Points, and what is known of each: what ``read_cloud`` returns and ``write_cloud`` takes."""
+    """Points with their attributes, as ``read_cloud`` returns them and ``write_cloud`` takes them."""
 
-    #: Positions, N×3; may be NaN where a scan saw nothing.
+    #: Positions, N×3. NaN marks a missing point of an organised scan.
     points: Floats
-    #: Normals, N×3.
+    #: Unit normals, N×3.
     normals: Optional[Floats] = None
-    #: Red, green and blue, N×3, from 0 to 255.
+    #: Red, green and blue from 0 to 255, N×3.
     colors: Optional[npt.NDArray[np.uint8]] = None
-    #: Strength of the return, N.
+    #: Intensity of each return, N.
     intensities: Optional[Floats] = None
-    #: Where the sensor was.
+    #: Position of the sensor, three coordinates.
     viewpoint: Optional[Floats] = None
 
     def __len__(self) -> int:
@@ -42,23 +42,26 @@ class Cloud:
 
 
 class HasPoints(Protocol):
-    """As Open3D's clouds: ``points``, and if they like ``normals`` and ``colors``."""
+    """Object with ``points`` and optionally ``normals`` and ``colors``, as Open3D's clouds are."""
 
     @property
     def points(self) -> Any:
-        """N×3, or what NumPy takes for it."""
+        """Positions, N×3, in any form that NumPy converts."""
 
 
 class HasTensors(Protocol):
-    """As Open3D's tensor clouds: ``point["positions"]``."""
+    """Object with ``point["positions"]``, as Open3D's tensor clouds are."""
 
     @property
     def point(self) -> Any:
-        """A mapping of names to tensors."""
+        """Mapping from attribute names to tensors."""
 
 
 class PreparedCloud:
-    """A cloud made ready to be registered many times: cleaned, measured, and with its descriptors kept.
+    """A cloud that is prepared once and registered many times. Its cleaned points and its descriptors are kept.
+
+    Arguments: ``cloud`` as in ``register``; ``normals`` (N×3, oriented) and ``viewpoint`` (position of the sensor) if they are
+    known; ``threads`` as in ``register``.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(60) * 0.1, np.arange(60) * 0.1))
@@ -82,32 +85,32 @@ class PreparedCloud:
         viewpoint: Optional[npt.ArrayLike] = None,
         threads: Optional[int] = None,
     ) -> None:
-        """Takes points, and oriented normals and the place of the sensor where they are known."""
+        """Cleans and measures the points."""
         made = as_cloud("cloud", cloud)
         given = made.normals if normals is None else as_rows("normals", normals)
         if given is not None and len(given) != len(made.points):
-            raise InvalidInput(f"{len(given)} normals for {len(made.points)} points: give one for each point, or none")
+            raise InvalidInput(f"{len(given)} normals for {len(made.points)} points: pass one for each point, or none")
         place = _known(made.viewpoint) if viewpoint is None else as_place("viewpoint", viewpoint)
         self._prepared = _core.PreparedCloud(made.points, given, place, as_optional_whole("threads", threads))
 
     @property
     def given(self) -> int:
-        """Points as they were given."""
+        """Number of points that were passed."""
         return self._prepared.given
 
     @property
     def not_finite(self) -> int:
-        """Points left out: NaN or infinite."""
+        """Number of removed points that were NaN or infinite."""
         return self._prepared.not_finite
 
     @property
     def duplicates(self) -> int:
-        """Points left out: equal to an earlier one."""
+        """Number of removed points that were equal to an earlier one."""
         return self._prepared.duplicates
 
     @property
     def center(self) -> Floats:
-        """The middle of the cloud."""
+        """Median of the points on each axis, three coordinates."""
         return frozen(self._prepared.center)
 
     def __len__(self) -> int:
@@ -117,32 +120,37 @@ class PreparedCloud:
         return f"<PreparedCloud: {len(self)} points>"
 
     def __reduce__(self) -> str:
-        raise InvalidType("a PreparedCloud cannot be pickled: pickle its points, and prepare them again")
+        raise InvalidType("a PreparedCloud cannot be pickled: pickle the points and prepare them again")
 
 
-#: A path, an N×3 array, a cloud of ours or of Open3D, or any object with ``points``.
+#: A path, an N×3 array, a ``Cloud``, a ``PreparedCloud``, a cloud of Open3D, or any object with ``points``.
 CloudLike = Union[PathLike, npt.ArrayLike, Cloud, PreparedCloud, HasPoints, HasTensors]
 
 
 def prepared(name: str, cloud: CloudLike, threads: Optional[int] = None) -> _core.PreparedCloud:
-    """Whatever stands for a cloud, made ready."""
+    """Prepares any kind of cloud; `name` is the argument's name in messages."""
     if isinstance(cloud, PreparedCloud):
         return cloud._prepared
     made = as_cloud(name, cloud)
     if len(made.points) == 0:
-        raise InvalidInput(f"{name} is empty: at least 3 points are needed")
+        raise InvalidInput(f"`{name}` is empty: at least 3 points are needed")
     try:
         return _core.PreparedCloud(
             made.points, made.normals, _known(made.viewpoint), as_optional_whole("threads", threads)
         )
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error}") from None
+        raise InvalidInput(f"`{name}`: {error}") from None
+
+
+def loaded(name: str, cloud: CloudLike) -> Union[Cloud, PreparedCloud]:
+    """Reads a cloud if it is a path, and converts any other kind but a ``PreparedCloud`` to a ``Cloud``."""
+    return cloud if isinstance(cloud, PreparedCloud) else as_cloud(name, cloud)
 
 
 def as_cloud(name: str, value: Any) -> Cloud:
-    """Whatever stands for a cloud, as one of ours."""
+    """Converts any kind of cloud to a ``Cloud``."""
     if isinstance(value, PreparedCloud):
-        raise InvalidType(f"{name} is a PreparedCloud, which only register, refine, verify and suggest_voxel take")
+        raise InvalidType(f"`{name}` is a PreparedCloud, which only register, refine, verify and suggest_voxel accept")
     if isinstance(value, bytes):
         value = os.fsdecode(value)
     if isinstance(value, (str, os.PathLike)):
@@ -162,14 +170,14 @@ def as_cloud(name: str, value: Any) -> Cloud:
 
 
 def points_of(name: str, value: CloudLike) -> Floats:
-    """Only the points of it, of an array mostly."""
+    """Returns the points of a cloud that is not a path."""
     if isinstance(value, (str, bytes, os.PathLike)):
-        raise InvalidType(f"{name} is a path: read it first, with pcr99.read_points or pcr99.read_matches")
+        raise InvalidType(f"`{name}` is a path: read it first with pcr99.read_points or pcr99.read_matches")
     return as_cloud(name, value).points
 
 
 def _known(place: Any) -> Optional[tuple[float, float, float]]:
-    # Files may have NaN where nothing is known.
+    # Files store NaN for an unknown viewpoint.
     finite = place is not None and bool(np.isfinite(as_array("viewpoint", place)).all())
     return as_place("viewpoint", place) if finite else None
 
@@ -182,12 +190,12 @@ def _tensor(tensors: Any, key: str) -> Any:
 
 
 def _attribute(name: str, kind: str, value: Any, points: Floats) -> Optional[Floats]:
-    # Open3D has an empty list where nothing is known.
+    # Open3D has an empty list for a missing attribute.
     if value is None or len(value) == 0:
         return None
     rows = as_rows(f"{name}.{kind}", value)
     if len(rows) != len(points):
-        raise InvalidInput(f"{name} has {len(rows)} {kind} for {len(points)} points: give one for each point, or none")
+        raise InvalidInput(f"`{name}` has {len(rows)} {kind} for {len(points)} points: pass one for each point, or none")
     return rows
 
 
@@ -195,14 +203,14 @@ def _path(name: str, path: PathLike) -> str:
     try:
         text = os.fsdecode(os.fspath(path))
     except TypeError:
-        raise InvalidType(f"{name} must be a path, not {type(path).__name__}") from None
+        raise InvalidType(f"`{name}` must be a path, not {type(path).__name__}") from None
     if "\0" in text:
-        raise InvalidInput(f"{name} has a null character in it, which no file has")
+        raise InvalidInput(f"`{name}` contains a null character, which file names cannot have")
     return text
 
 
 def read_points(path: PathLike) -> Floats:
-    """The points of a cloud in a file, N×3: PLY, PCD, LAS, LAZ, E57, NPY, OBJ, KITTI ``.bin``, or text.
+    """Reads the points of a cloud, N×3. Formats: PLY, PCD, LAS, LAZ, E57, NPY, OBJ, KITTI ``.bin`` and text.
 
     >>> import pcr99
     >>> pcr99.read_points("missing.ply")
@@ -214,12 +222,12 @@ def read_points(path: PathLike) -> Floats:
 
 
 def read_cloud(path: PathLike) -> Cloud:
-    """A cloud in a file, with the normals, colours, intensities and viewpoint that it has."""
+    """Reads a cloud with its normals, colours, intensities and viewpoint, as far as the file has them."""
     return Cloud(**_core.read_cloud(_path("path", path)))
 
 
 def write_points(path: PathLike, points: npt.ArrayLike) -> None:
-    """Writes points; the extension says how: ``.ply``, ``.pcd``, ``.xyz``, ``.txt``, ``.asc``, ``.csv`` or ``.npy``.
+    """Writes points. The extension selects the format: ``.ply``, ``.pcd``, ``.xyz``, ``.txt``, ``.asc``, ``.csv`` or ``.npy``.
 
     >>> import os, tempfile
     >>> import numpy as np, pcr99
@@ -235,19 +243,21 @@ def write_points(path: PathLike, points: npt.ArrayLike) -> None:
 
 
 def write_cloud(path: PathLike, cloud: CloudLike) -> None:
-    """Writes a cloud with all that is known of it; the file appears whole or not at all. What the format has no place for is lost, with a
-    warning."""
+    """Writes a cloud with its attributes.
+
+    The file appears complete or not at all. A warning names the attributes that the format cannot store.
+    """
     file = _path("path", path)
     made = cloud if isinstance(cloud, Cloud) else as_cloud("cloud", cloud)
     points = as_rows("cloud.points", made.points)
     colors = _colors(made.colors if isinstance(cloud, Cloud) else getattr(cloud, "colors", None), len(points))
-    intensities = None if made.intensities is None else as_list("cloud.intensities", made.intensities, len(points), "point")
+    intensities = None if made.intensities is None else as_list("cloud.intensities", made.intensities, len(points), "points")
     normals = _attribute("cloud", "normals", made.normals, points)
     dropped, lost = _core.write_cloud(file, points, normals, colors, intensities, _known(made.viewpoint))
     if dropped:
-        warnings.warn(f"{file}: {dropped} points that are not finite were left out", stacklevel=2)
+        warnings.warn(f"`{file}`: removed {dropped} non-finite points", stacklevel=2)
     if lost:
-        warnings.warn(f"{file}: the format has no place for {', '.join(lost)}", stacklevel=2)
+        warnings.warn(f"`{file}`: the format cannot store {', '.join(lost)}", stacklevel=2)
 
 
 def _colors(value: Any, points: int) -> Optional[npt.NDArray[np.uint8]]:
@@ -255,27 +265,32 @@ def _colors(value: Any, points: int) -> Optional[npt.NDArray[np.uint8]]:
         return None
     colors = as_array("cloud.colors", value)
     if colors.shape != (points, 3):
-        raise InvalidInput(f"cloud.colors is {'×'.join(map(str, colors.shape))} for {points} points: {points}×3 is needed")
+        raise InvalidInput(f"`cloud.colors` is {'×'.join(map(str, colors.shape))} for {points} points, expected {points}×3")
     if colors.dtype.kind == "f":
-        # Open3D's, from 0 to 1.
+        # Open3D's colours are fractions from 0 to 1.
         if not bool(((colors >= 0.0) & (colors <= 1.0)).all()):
-            raise InvalidInput("cloud.colors: fractions are from 0 to 1; colours from 0 to 255 are whole numbers, .astype(np.uint8)")
+            raise InvalidInput("`cloud.colors` must be fractions from 0 to 1, or integers from 0 to 255, for example with .astype(np.uint8)")
         return np.ascontiguousarray(np.rint(colors * 255.0), dtype=np.uint8)
     if bool(((colors < 0) | (colors > 255)).any()):
-        raise InvalidInput("cloud.colors: whole numbers are from 0 to 255")
+        raise InvalidInput("`cloud.colors` must be integers from 0 to 255")
     return np.ascontiguousarray(colors, dtype=np.uint8)
 
 
 class Matches(NamedTuple):
-    """Matches in a file: row i of the source belongs to row i of the target."""
+    """Matches from a file: row i of the source matches row i of the target."""
 
+    #: Source points, N×3.
     source: Floats
+    #: Target points, N×3.
     target: Floats
+    #: One confidence for each match, if the file has them.
     weights: Optional[Floats] = None
 
 
 def read_matches(path: PathLike) -> Matches:
-    """Matches in a file: text with six columns (a seventh is a weight), ``.npy`` (N×6, N×7) or ``.npz`` (``src``, ``dst``).
+    """Reads matches from text with six columns, ``.npy`` (N×6 or N×7) or ``.npz`` (arrays ``src`` and ``dst``).
+
+    A seventh column holds the weights.
 
     >>> import os, tempfile
     >>> import pcr99
@@ -293,7 +308,7 @@ def read_matches(path: PathLike) -> Matches:
 def write_matches(
     path: PathLike, source: npt.ArrayLike, target: npt.ArrayLike, weights: Optional[npt.ArrayLike] = None
 ) -> None:
-    """Writes matches as text, as ``pcr99 solve`` reads it."""
+    """Writes matches as text that ``pcr99 solve`` reads."""
     a, b = as_rows("source", source), as_rows("target", target)
     if len(a) != len(b):
         raise InvalidInput(f"{len(a)} source points but {len(b)} target points: row i of one must match row i of the other")

@@ -1,4 +1,4 @@
-"""Exceptions: all are ``pcr99.Error``, and each also is the built-in exception that one would expect."""
+"""Exceptions. Each is a ``pcr99.Error`` and also the built-in exception that callers expect."""
 
 from __future__ import annotations
 
@@ -6,55 +6,55 @@ from typing import Any
 
 
 class Error(Exception):
-    """Anything that ``pcr99`` raises by itself."""
+    """Base class of all exceptions that ``pcr99`` raises."""
 
 
 class InvalidInput(Error, ValueError):
-    """A value is not as it should be; the message says what was meant and what to do."""
+    """An argument has a wrong value. The message names the argument and says what to do."""
 
 
 class InvalidType(InvalidInput, TypeError):
-    """A value of a type that cannot be used at all."""
+    """An argument has a type that cannot be used."""
 
 
 class FileError(Error, OSError):
-    """A file cannot be read or written. ``filename`` says which; ``errno`` why, if the system said so."""
+    """A file cannot be read or written. ``filename`` names it; ``errno`` is the system's code, if there is one."""
 
     def __str__(self) -> str:
-        # Not the system's words, which follow from ``errno``, but ours.
+        # OSError would build its own text from `errno`.
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # These two are not among the arguments.
+        # `errno` and `filename` are not among the arguments.
         return _restored, (type(self), self.args, self.errno, self.filename)
 
 
 class FileNotFound(FileError, FileNotFoundError):
-    """There is no such file or directory."""
+    """The file or directory does not exist."""
 
 
 class FileExists(FileError, FileExistsError):
-    """What would be written to is there already."""
+    """The output directory exists and must not be overwritten."""
 
 
 class FileFormatError(FileError, ValueError):
-    """The content of a file is not what it should be; the message names the place in it."""
+    """The content of a file is malformed. The message names the line or byte."""
 
 
 class MissingPackage(Error, ImportError):
-    """A package that is not installed is needed; the message says how to install it."""
+    """An optional package is not installed. The message says how to install it."""
 
 
 class OutOfMemory(Error, MemoryError):
-    """There is not enough memory, or it would be more than the budget."""
+    """The memory is exhausted, or the memory budget would be exceeded."""
 
 
 class SystemLimit(Error, OSError):
-    """What is needed of the system cannot be had: threads, or a Ray cluster."""
+    """The system provides no more threads, or no Ray cluster."""
 
 
 class InternalError(Error, RuntimeError):
-    """A mistake in ``pcr99`` itself: please report it."""
+    """A bug in ``pcr99``. Please report it."""
 
 
 def _restored(kind: type[FileError], args: tuple[Any, ...], errno: Any, filename: Any) -> FileError:

@@ -1,4 +1,4 @@
-"""What users give as a list of pairs → a manifest that was checked, or a message."""
+"""Conversion of a manifest: a file, rows or a table becomes a checked list of pairs, or an exception with a message."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ._arrays import ScaleLike, as_scale
 from ._clouds import PathLike, _path
 from ._errors import FileError, FileFormatError, FileNotFound, InvalidInput, InvalidType, MissingPackage
 
-#: A path, rows, or a table: of pandas, Polars or pyarrow, or a dictionary of columns.
+#: A path, rows (dictionaries), or a table: of pandas, Polars or pyarrow, or a dictionary of columns.
 ManifestLike = Union[PathLike, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
 
-#: What the names of the user's own columns begin with: these may hold anything.
-_OWN = "_"
+#: Prefix of columns that belong to the user. They are ignored and may hold anything.
+_USER_PREFIX = "_"
 
 #: The first bytes of a Parquet file.
-_PARQUET = b"PAR1"
+_PARQUET_MAGIC = b"PAR1"
 
 
 class Defaults(TypedDict, total=False):
-    """Options for all pairs whose cells are empty, as in ``solve`` and ``register``."""
+    """Options for pairs whose cells are empty, as in ``solve`` and ``register``."""
 
     scale: ScaleLike
     threshold: float
@@ -37,10 +37,12 @@ class Defaults(TypedDict, total=False):
     initial: PathLike
     time_limit: float
     seed: int
+    effort: int
+    miss_probability: float
 
 
 def manifest_of(given: ManifestLike, defaults: Mapping[str, Any]) -> _core.Manifest:
-    """The pairs that are meant."""
+    """Reads and checks a manifest in any form."""
     options = _defaults(defaults)
     if isinstance(given, (str, os.PathLike)):
         path = _path("manifest", given)
@@ -57,14 +59,14 @@ def _defaults(given: Mapping[str, Any]) -> list[tuple[str, str]]:
     cells = []
     for name, value in given.items():
         if name not in known:
-            raise InvalidType(f"batch has no option {name!r}; options of pairs are {', '.join(known)}")
+            raise InvalidType(f"batch has no option `{name}`; the options of pairs are {', '.join(known)}")
         if name == "scale":
-            # As in ``solve``: ``None`` is a scale that is not known.
+            # As in ``solve``, ``None`` is an unknown scale.
             text = value if isinstance(value, str) else _scale(as_scale(value))
         elif name == "refine" and value is None:
             text = "none"
         elif name == "initial":
-            # Relative to where we are, unlike those in the manifest.
+            # Relative to the current directory; paths in a manifest file are relative to that file.
             text = os.path.abspath(_path("initial", value))
         elif value is None:
             continue
@@ -83,9 +85,9 @@ def _scale(value: Union[float, tuple[float, float], None]) -> str:
 def _is_parquet(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return file.read(len(_PARQUET)) == _PARQUET
+            return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
     except OSError:
-        # Reading it as CSV says what is the matter.
+        # Reading it as CSV reports the error.
         return False
 
 
@@ -94,10 +96,10 @@ def _read_parquet(path: str) -> dict[str, Iterable[Any]]:
         pyarrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as error:
         raise MissingPackage(
-            f"`{path}` is Parquet, which needs pyarrow: pip install 'pcr99[parquet]', or write it as CSV"
+            f"`{path}` is Parquet, which needs pyarrow: pip install 'pcr99[parquet]', or convert it to CSV"
         ) from error
     try:
-        # The file alone, not what the names of directories may say.
+        # `ParquetFile` reads no columns from the names of directories, unlike `read_table`.
         table = parquet.ParquetFile(path).read()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         kind = FileFormatError if isinstance(error, (pyarrow.ArrowException, ValueError)) else FileError
@@ -109,13 +111,13 @@ def _read_parquet(path: str) -> dict[str, Iterable[Any]]:
 
 
 def _of_table(given: Any) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of anything like a table."""
+    """Returns the columns and rows of a table in memory."""
     if given is None or isinstance(given, (bytes, bytearray, memoryview, int, float)):
-        raise InvalidType(f"manifest must be a path, rows or a table, not {type(given).__name__}")
+        raise InvalidType(f"`manifest` must be a path, rows or a table, not {type(given).__name__}")
     if isinstance(given, Mapping):
         return _of_columns(_columns(list(given), given.__getitem__))
     if hasattr(given, "collect") and hasattr(given, "collect_schema"):
-        # Of Polars, not yet computed.
+        # A lazy frame of Polars.
         given = given.collect()
     if hasattr(given, "column_names") and hasattr(given, "column"):
         return _of_columns(_columns(given.column_names, given.column))
@@ -124,19 +126,19 @@ def _of_table(given: Any) -> tuple[list[str], list[list[str]]]:
     try:
         rows = list(given)
     except TypeError:
-        raise InvalidType(f"manifest must be a path, rows or a table, not {type(given).__name__}") from None
+        raise InvalidType(f"`manifest` must be a path, rows or a table, not {type(given).__name__}") from None
     columns: dict[str, None] = {}
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InvalidType(
-                f"the manifest, row {place} (counted from 0): a row is a dictionary with pair_id, and source and target, "
-                f"or pairs; not {type(row).__name__}"
+                f"the manifest, row {place} (counted from 0): a row must be a dictionary with pair_id, and source and target "
+                f"or pairs, not {type(row).__name__}"
             )
         columns.update(dict.fromkeys(row))
     for name in columns:
         if not isinstance(name, str):
-            raise InvalidType(f"the manifest: columns are names, not {type(name).__name__} ({name!r})")
-    names = [name for name in columns if not name.startswith(_OWN)]
+            raise InvalidType(f"the manifest: names of columns must be strings, not {type(name).__name__} ({name!r})")
+    names = [name for name in columns if not name.startswith(_USER_PREFIX)]
     return names, [[_cell(name, row.get(name)) for name in names] for row in rows]
 
 
@@ -144,10 +146,10 @@ def _columns(names: Iterable[Any], column: Any) -> dict[str, Iterable[Any]]:
     columns: dict[str, Iterable[Any]] = {}
     for place, name in enumerate(names):
         if not isinstance(name, str):
-            raise InvalidType(f"the manifest: columns are names, not {type(name).__name__} ({name!r})")
+            raise InvalidType(f"the manifest: names of columns must be strings, not {type(name).__name__} ({name!r})")
         if name in columns:
-            raise InvalidInput(f"the manifest: there are two columns `{name}`; remove one")
-        if name.startswith(_OWN):
+            raise InvalidInput(f"the manifest: column `{name}` occurs twice; remove one")
+        if name.startswith(_USER_PREFIX):
             continue
         columns[name] = _values(column(name))
     return columns
@@ -156,13 +158,13 @@ def _columns(names: Iterable[Any], column: Any) -> dict[str, Iterable[Any]]:
 def _values(column: Any) -> Iterable[Any]:
     kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
     if kind in ("float32", "float16", "float", "halffloat") and hasattr(column, "to_numpy"):
-        # Not as doubles: 0.05 would become 0.05000000074505806.
+        # Conversion to double would turn 0.05 into 0.05000000074505806.
         return list(np.asarray(column.to_numpy()))
     for way in ("to_pylist", "tolist", "to_list"):
         if hasattr(column, way):
             return list(getattr(column, way)())
     if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
-        raise InvalidType(f"the manifest: a column is a list of cells, not {type(column).__name__}")
+        raise InvalidType(f"the manifest: a column must be a list of cells, not {type(column).__name__}")
     return list(column)
 
 
@@ -171,20 +173,20 @@ def _of_columns(columns: Mapping[str, Iterable[Any]]) -> tuple[list[str], list[l
     lengths = {name: len(values) for name, values in zip(columns, cells)}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise InvalidInput(f"the manifest: its columns are not of one length ({shown})")
+        raise InvalidInput(f"the manifest: its columns have different lengths ({shown})")
     return list(columns), [list(row) for row in zip(*cells)]
 
 
 def _cell(name: str, value: Any) -> str:
-    """A cell as CSV would have it."""
+    """Returns the text of a cell as in a CSV file."""
     if isinstance(value, str):
         return value
     if value is None or _is_missing(value):
         return ""
     if isinstance(value, (bool, np.bool_)):
-        raise InvalidType(f"{name} is {value}, which no cell can be")
+        raise InvalidType(f"`{name}` must be a string or a number, not {type(value).__name__} ({value})")
     if isinstance(value, np.floating):
-        # The shortest that is the same number of that size; without a name of its type around it.
+        # The shortest text that gives the same number in its own precision.
         return str(value)
     if isinstance(value, (int, np.integer)):
         return str(int(value))
@@ -194,11 +196,11 @@ def _cell(name: str, value: Any) -> str:
         return os.fsdecode(os.fspath(value))
     if name == "scale" and isinstance(value, (tuple, list, np.ndarray)):
         return _scale(as_scale(value))
-    raise InvalidType(f"{name} must be a text or a number, not {type(value).__name__}")
+    raise InvalidType(f"`{name}` must be a string or a number, not {type(value).__name__}")
 
 
 def _is_missing(value: Any) -> bool:
     if isinstance(value, (float, np.floating)):
         return math.isnan(value)
-    # Of pandas, without importing it.
+    # Missing values of pandas, recognised without importing it.
     return type(value).__name__ in ("NAType", "NaTType")

@@ -1,4 +1,4 @@
-"""What a result was made from: kept by reference, for the page that shows it."""
+"""The inputs of a result, kept by reference so that ``save_page`` can show them."""
 
 from __future__ import annotations
 
@@ -12,44 +12,49 @@ import numpy as np
 from ._arrays import Floats, Indices, as_indices
 from ._clouds import PreparedCloud, as_cloud
 
-#: Longer values are not written into a call.
-_LONGEST = 200
+#: Arguments whose text is longer than this many characters appear by name in the text of a call.
+_MAX_ARGUMENT_LENGTH = 200
 
 
 class Origin(NamedTuple):
-    """The user's own objects, not copies of them, and the call."""
+    """The caller's objects (not copies) and the text of the call."""
 
     source: Any
     target: Any
     indices: Any
-    #: Of two clouds the matches that were searched, K×6.
+    #: The matches between two clouds that were searched, K×6.
     matches: Optional[Floats]
     call: str
 
     def pairs(self) -> Optional[Indices]:
-        """Pairs of rows that match."""
+        """Index pairs of the matches, if the caller passed any."""
         return None if self.indices is None else as_indices("indices", self.indices)
 
 
 def kept(cloud: Any) -> Any:
-    """What stands for a cloud; a path that is good from any directory."""
-    is_path = isinstance(cloud, (str, bytes, os.PathLike))
-    return os.path.abspath(os.fsdecode(cloud)) if is_path else cloud
+    """Returns a reference to a cloud; a relative path becomes absolute, so that it stays valid in another directory."""
+    name = file_name(cloud)
+    return cloud if name is None else os.path.abspath(name)
+
+
+def file_name(cloud: Any) -> Optional[str]:
+    """Returns the path of a cloud as the caller wrote it; ``None`` if the cloud is not a file."""
+    return os.fsdecode(cloud) if isinstance(cloud, (str, bytes, os.PathLike)) else None
 
 
 def points_shown(name: str, cloud: Any) -> Floats:
-    """The points of whatever stands for a cloud."""
+    """Returns the points of any kind of cloud."""
     return cloud._prepared.points() if isinstance(cloud, PreparedCloud) else as_cloud(name, cloud).points
 
 
 def label(name: str, cloud: Any) -> str:
-    """The name of its file, or `name`."""
-    is_path = isinstance(cloud, (str, bytes, os.PathLike))
-    return os.path.basename(os.fsdecode(cloud)) if is_path else name
+    """Returns the file name of a cloud, or `name` if it is not a file."""
+    file = file_name(cloud)
+    return name if file is None else os.path.basename(file)
 
 
 def call_text(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
-    """A call as one would type it: what is a default is left out, arrays go by their names."""
+    """Returns the text of a call, without default values; arrays appear by the names of their arguments."""
     parts = []
     for name, default, is_positional in _parameters(function):
         value = given[name]
@@ -83,4 +88,4 @@ def _text(name: str, value: Any) -> str:
     plain = _is_plain(value) or isinstance(value, bytes)
     plain = plain or (isinstance(value, tuple) and all(_is_plain(item) for item in value))
     text = repr(value) if plain else name
-    return text if len(text) <= _LONGEST else name
+    return text if len(text) <= _MAX_ARGUMENT_LENGTH else name

@@ -1,4 +1,4 @@
-"""How far a batch is: a bar on a terminal, lines elsewhere, or a function of one's own."""
+"""Progress of a batch: a bar on a terminal, lines of text elsewhere, or calls of the user's function."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Callable, NamedTuple, Optional, Union
 
 from ._errors import InvalidType
 
-#: Work that is done sooner shows no bar, in seconds.
-_PATIENCE = 1.0
-#: Between two looks of a bar.
+#: A bar appears after this many seconds, so that short work shows none.
+_BAR_DELAY = 1.0
+#: Seconds between two updates of the bar.
 _BAR_EVERY = 0.1
-#: Between two lines where there is no terminal.
+#: Seconds between two lines of text, without a terminal.
 _LINE_EVERY = 5.0
 
 
 class Progress(NamedTuple):
-    """How far a batch is."""
+    """State of a running batch."""
 
-    #: Pairs of the manifest.
+    #: Number of pairs in the manifest.
     pairs: int
-    #: Pairs that were finished before this run.
+    #: Number of pairs that earlier runs finished.
     before: int
-    #: Pairs that this run has finished.
+    #: Number of pairs that this run has finished.
     made: int
-    #: Of those, failed.
+    #: Number of pairs of this run that failed.
     failed: int
-    #: Seconds that this run has taken so far.
+    #: Seconds since this run started.
     seconds: float
 
     @property
     def finished(self) -> int:
-        """Pairs that are finished."""
+        """Number of finished pairs."""
         return self.before + self.made
 
     @property
     def seconds_left(self) -> Optional[float]:
-        """Seconds that it will take at this pace; ``None`` before the first pair."""
+        """Estimated seconds until the end; ``None`` before the first pair is finished."""
         return self.seconds / self.made * (self.pairs - self.finished) if self.made else None
 
     def __str__(self) -> str:
@@ -51,16 +51,16 @@ class Progress(NamedTuple):
         return text
 
 
-#: ``None``: a bar where there is a terminal; ``True``: elsewhere, a line now and then; ``False``: nothing; or what is called.
+#: ``None``: a bar on a terminal. ``True``: also lines of text elsewhere. ``False``: nothing. A function: it is called.
 ProgressLike = Union[None, bool, Callable[[Progress], object]]
 
 
-class Teller:
-    """Tells whoever wants to know."""
+class ProgressReporter:
+    """Reports the progress of a batch in the way that the user chose."""
 
     def __init__(self, wanted: ProgressLike) -> None:
         if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
-            raise InvalidType(f"progress must be a function, True, False or None, not {type(wanted).__name__}")
+            raise InvalidType(f"`progress` must be a function, True, False or None, not {type(wanted).__name__}")
         terminal = wanted in (None, True) and sys.stderr is not None and sys.stderr.isatty()
         self._call = wanted if callable(wanted) else None
         self._bar, self._lines = terminal, wanted is True and not terminal
@@ -68,12 +68,12 @@ class Teller:
         self._shown = False
 
     def __call__(self, pairs: int, before: int, made: int, failed: int) -> None:
-        """Takes the numbers as they are now."""
+        """Reports the current counts."""
         now = time.monotonic()
         progress = Progress(pairs, before, made, failed, now - self._start)
         if self._call is not None:
             self._call(progress)
-        elif self._bar and now - self._start >= _PATIENCE and now - self._last >= _BAR_EVERY:
+        elif self._bar and now - self._start >= _BAR_DELAY and now - self._last >= _BAR_EVERY:
             self._last, self._shown = now, True
             _write(f"\r\x1b[2K{_bar(progress)}")
         elif self._lines and now - self._last >= _LINE_EVERY:
@@ -82,15 +82,15 @@ class Teller:
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Seconds since the start."""
         return time.monotonic() - self._start
 
     def start(self) -> None:
-        """Begins to count the time anew."""
+        """Restarts the clock."""
         self._start = self._last = time.monotonic()
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         if self._shown:
             self._shown = False
             _write("\r\x1b[2K")
@@ -118,7 +118,7 @@ def _write(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError):
-        # Nobody is there to see it; that is no reason to stop.
+        # A closed standard error must not end the batch.
         pass
 
 

@@ -1,24 +1,25 @@
-"""Two raw clouds → transform."""
+"""Registration of two clouds: ``register``, ``refine``, ``verify`` and ``suggest_voxel``."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import numpy.typing as npt
 
 from . import _core
 from ._arrays import (
     ScaleLike,
+    as_name,
     as_number,
+    as_optional_number,
     as_optional_whole,
-    as_positive,
     as_scale,
     as_seed,
     as_transform,
 )
-from ._clouds import CloudLike, prepared
-from ._errors import InvalidType
-from ._origin import Origin, call_text, kept
+from ._clouds import CloudLike, loaded, prepared
+from ._origin import Origin, call_text, file_name, kept
+from ._parts import Fit
 from ._registration import CloudRegistration
 
 
@@ -35,24 +36,35 @@ def register(
     time_limit: Optional[float] = None,
     seed: int = 0,
 ) -> CloudRegistration:
-    """Finds the transform that puts one raw cloud onto another, without matches.
+    """Finds the transform ``b = s·R·a + t`` that aligns one cloud with another, without given matches.
 
     Parameters
     ----------
     source, target
-        Paths, N×3 arrays, clouds of ours (``Cloud``, ``PreparedCloud``) or of Open3D. Points that are NaN are left out and counted.
+        Paths, N×3 arrays, ``Cloud``, ``PreparedCloud`` or clouds of Open3D. Non-finite and duplicate points are removed and counted.
     voxel
-        The edge of the voxels that the clouds are sampled with, in target units; from the data by default.
+        Edge of the voxels with which the clouds are sampled, in target units; by default it is chosen from the data.
     scale
-        1 by default; ``None`` when it is unknown, ``(least, greatest)`` when it is known to be between.
+        A number if the scale is known (default 1), ``None`` if it is unknown, ``(minimum, maximum)`` if it is bounded.
     refine
-        ``"point-to-plane"``, ``"point-to-point"`` or ``None``.
+        Refinement of the pose: ``"point-to-plane"``, ``"point-to-point"``, or ``None`` (or ``"none"``) for no refinement.
     initial
-        A 4×4 matrix to start from instead of searching.
+        A 4×4 matrix ``[sR t; 0 1]``: refine and judge this pose. A search still runs, and a better pose that it finds counts against
+        it. Its scale must agree with ``scale``.
     candidates
-        How many poses are held against the clouds at most.
-    threads, time_limit, seed
-        As in ``solve``.
+        Maximum number of candidates that are compared with the clouds (default 8).
+    threads
+        Maximum number of threads; by default the number of cores. The result does not depend on it.
+    time_limit
+        Time in seconds after which the search stops and returns the best pose so far; by default there is no limit. The clock starts
+        when the files have been read.
+    seed
+        Seed of the random numbers.
+
+    Returns
+    -------
+    CloudRegistration
+        The best pose that was found. It is true only if its status is ``"registered"``.
 
     Examples
     --------
@@ -61,27 +73,29 @@ def register(
     >>> hills = np.stack([x, y, np.sin(1.3 * x) * np.cos(0.9 * y + 0.4) + 0.4 * np.sin(2.1 * x - 1.7 * y)], axis=1)
     >>> turned = np.stack([7.0 - hills[:, 1], hills[:, 0], hills[:, 2] - 2.0], axis=1)
     >>> r = pcr99.register(turned, hills)
-    >>> r
-    <CloudRegistration registered: matches, overlap and normals agree, and no other pose fits nearly as well>
+    >>> r.status, r.doubt
+    ('registered', None)
     >>> bool(np.abs(r.apply(turned) - hills).max() < 0.05)
     True
     """
     call = call_text(register, locals())
-    if refine is not None and not isinstance(refine, str):
-        raise InvalidType(f"refine must be a name or None, not {type(refine).__name__}")
     options = {
-        "voxel": as_positive("voxel", voxel),
+        "voxel": as_optional_number("voxel", voxel),
         "scale": as_scale(scale),
-        "refine": refine,
+        "refine": as_name("refine", refine, none="none"),
         "candidates": as_optional_whole("candidates", candidates),
         "threads": as_optional_whole("threads", threads),
-        "time_limit": as_positive("time_limit", time_limit),
+        "time_limit": as_optional_number("time_limit", time_limit),
         "seed": as_seed(seed),
     }
     start = None if initial is None else as_transform("initial", initial)
-    clouds = prepared("source", source, threads), prepared("target", target, threads)
-    outcome, matches = _core.register(*clouds, start, options)
-    return CloudRegistration._of(outcome, Origin(kept(source), kept(target), None, matches, call))
+    # Wrong options are found before the clouds are read.
+    plan = _core.RegisterPlan(start, options)
+    read = loaded("source", source), loaded("target", target)
+    deadline = plan.deadline()
+    clouds = prepared("source", read[0], threads), prepared("target", read[1], threads)
+    document, matches = plan.run(*clouds, file_name(source), file_name(target), deadline)
+    return CloudRegistration(document, Origin(kept(source), kept(target), None, matches, call))
 
 
 def refine(
@@ -95,7 +109,9 @@ def refine(
     threads: Optional[int] = None,
     time_limit: Optional[float] = None,
 ) -> CloudRegistration:
-    """Refines a pose by iterated closest points, and judges it: ``register`` with ``initial``.
+    """Refines a given pose and judges it. The same as ``register`` with ``initial`` and ``refine=method``.
+
+    A search still runs, and a better pose that it finds counts against the given one. The other arguments are as in ``register``.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(60) * 0.1, np.arange(60) * 0.1))
@@ -116,23 +132,6 @@ def refine(
     )
 
 
-class Assessment(NamedTuple):
-    """What two clouds say of a pose."""
-
-    #: Share of the source that has target near it.
-    overlap_source: float
-    #: Share of the target that has source near it.
-    overlap_target: float
-    #: Share of the overlapping points whose normals agree.
-    normal_agreement: float
-    #: Mean distance of overlapping points from the tangent plane of the other, in voxels.
-    residual_voxels: float
-    #: Share of the points that are just above or below a surface which the other cloud saw all round there; large planes count less.
-    contradiction: float
-    #: Share of all points that fit and are neither on a large plane nor at its edge.
-    distinct: float
-
-
 def verify(
     source: CloudLike,
     target: CloudLike,
@@ -140,8 +139,10 @@ def verify(
     *,
     voxel: Optional[float] = None,
     threads: Optional[int] = None,
-) -> Assessment:
-    """Holds a pose against the clouds: how much overlaps, and how well. ``voxel`` is in target units; from the data by default.
+) -> Fit:
+    """Measures how well two clouds fit under a given transform, a 4×4 matrix ``[sR t; 0 1]``.
+
+    ``voxel`` is the edge of the voxels in target units; by default it is chosen from the data.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(60) * 0.1, np.arange(60) * 0.1))
@@ -149,16 +150,14 @@ def verify(
     >>> pcr99.verify(hills[:1800], hills, np.eye(4)).overlap_source
     1.0
     """
-    matrix = as_transform("transform", transform)
-    given = as_positive("voxel", voxel)
+    matrix, edge = as_transform("transform", transform), as_optional_number("voxel", voxel)
+    count = as_optional_whole("threads", threads, 1)
     clouds = prepared("source", source, threads), prepared("target", target, threads)
-    scale = float(abs(matrix[0, :3] @ matrix[0, :3]) ** 0.5)
-    edge = _core.suggest_voxel(*clouds, scale) if given is None else given
-    return Assessment(*_core.verify(*clouds, matrix, edge, as_optional_whole("threads", threads)))
+    return Fit(*_core.verify(*clouds, matrix, edge, count))
 
 
 def suggest_voxel(source: CloudLike, target: Optional[CloudLike] = None, *, scale: float = 1.0) -> float:
-    """The edge of a voxel that suits a cloud, or a pair of clouds, in target units: what ``register`` takes by default.
+    """Returns the voxel edge that ``register`` uses by default for a pair of clouds, or for one cloud, in target units.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(60) * 0.1, np.arange(60) * 0.1))
@@ -168,6 +167,3 @@ def suggest_voxel(source: CloudLike, target: Optional[CloudLike] = None, *, scal
     one = prepared("source", source)
     other = one if target is None else prepared("target", target)
     return _core.suggest_voxel(one, other, as_number("scale", scale))
-
-
-Assessment.__module__ = "pcr99"

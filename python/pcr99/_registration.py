@@ -1,13 +1,13 @@
-"""What comes back: results that do not change."""
+"""Results. They cannot be changed, and they hold the result document of the program."""
 
 from __future__ import annotations
 
-import copy
 import html
 import json
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,101 +17,24 @@ from ._arrays import Floats, Indices, frozen
 from ._clouds import CloudLike, PathLike, _path, points_of
 from ._errors import InvalidInput, InvalidType
 from ._origin import Origin, label, points_shown
-
+from ._parts import Candidate, CloudSummary, Counters, Evidence, Fit, Frozen, Rival
+from ._renamed import explained_attributes
 
 _R = TypeVar("_R", bound="Registration")
 
-
-class _Frozen:
-    """What is made once and does not change."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"results do not change: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"results do not change: {name} cannot be deleted")
+#: Old names of attributes of results, with the new ones.
+_NEW_NAMES = {
+    "overlap": "fit.overlap_source and fit.overlap_target",
+    "normal_agreement": "fit.normal_agreement",
+    "contradiction": "fit.conflict_fraction",
+    "distinct": "fit.off_plane_fraction",
+}
 
 
-class Evidence(NamedTuple):
-    """What a consensus is worth."""
+class Registration(Frozen):
+    """A transform from source to target, and the verdict on it.
 
-    #: log₁₀ of the number of false alarms: −3 says that chance alone would give this at most once in a thousand such problems.
-    log10_nfa: float
-    #: The inliers, neighbours counted once; counting stops at 64.
-    inlier_places: int
-    #: Standard deviation of the rotation about the axis that the inliers hold least, in degrees; ``None`` for two clouds.
-    rotation_deviation_deg: Optional[float] = None
-    #: The evidence for another transform, as a share of the evidence for this one; ``None`` for two clouds.
-    rival_evidence_ratio: Optional[float] = None
-
-
-class Counters(NamedTuple):
-    """How much was tried."""
-
-    #: Pairs of matches examined.
-    pairs: int
-    #: Transforms computed and tested on all matches.
-    hypotheses: int
-    #: Triplets of matches looked at.
-    triplets: int
-
-
-class Overlap(NamedTuple):
-    """Shares of two clouds that have the other near them."""
-
-    source: float
-    target: float
-
-
-class Candidate(_Frozen):
-    """One of several transforms that were found."""
-
-    __slots__ = ("_fields",)
-    _fields: Mapping[str, Any]
-
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_fields", fields)
-
-    @property
-    def transform(self) -> Floats:
-        """The 4×4 matrix ``[sR t; 0 1]`` from source to target."""
-        return frozen(np.array(self._fields["transform"], dtype=np.float64))
-
-    @property
-    def inlier_count(self) -> int:
-        """How many matches it explains."""
-        return int(self._fields["inlier_count"])
-
-    @property
-    def log10_nfa(self) -> float:
-        """log₁₀ of its number of false alarms."""
-        return float(self._fields["log10_nfa"])
-
-    @property
-    def overlap(self) -> Optional[Overlap]:
-        """Of two clouds: the shares that overlap."""
-        overlap = self._fields.get("overlap")
-        return None if overlap is None else Overlap(**overlap)
-
-    def __eq__(self, other: object) -> bool:
-        return self._fields == other._fields if isinstance(other, Candidate) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.transform.tobytes(), self.inlier_count))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Candidate, (dict(self._fields),)
-
-    def __repr__(self) -> str:
-        return f"<Candidate: {self.inlier_count} inliers, log10_nfa {self.log10_nfa:.1f}>"
-
-
-class Registration(_Frozen):
-    """A transform from source to target, and how far it can be trusted.
-
-    It is true only when it is registered, with significant evidence:
+    It is true only if its status is ``"registered"``:
 
     >>> import pcr99
     >>> problem = pcr99.simulate(outliers=0.9, seed=1)
@@ -121,129 +44,156 @@ class Registration(_Frozen):
     >>> r.transform.shape, int(r.inlier_mask.sum())
     ((4, 4), 100)
 
-    Results do not change, can be compared (times aside), pickled, and are the program's own document:
+    Results can be compared (``seconds`` and ``inputs`` are ignored), pickled, and converted to the program's JSON document and back:
 
     >>> import pickle
-    >>> pickle.loads(pickle.dumps(r)) == r
+    >>> pickle.loads(pickle.dumps(r)) == r == pcr99.Registration.from_json(r.to_json())
     True
     >>> r.to_dict()["status"]
     'registered'
     """
 
-    __slots__ = ("_document", "_inliers", "_verdict", "_origin")
-    _document: dict[str, Any]
-    _inliers: Indices
-    _verdict: str
+    __slots__ = ("_document", "_inliers", "_origin")
+    _document: _core.Document
+    _inliers: Optional[Indices]
     _origin: Optional[Origin]
 
-    def __init__(
-        self, document: dict[str, Any], inliers: Indices, verdict: str, origin: Optional[Origin] = None
-    ) -> None:
-        # Of the document the inliers are kept apart: there may be a million.
+    def __init__(self, document: _core.Document, origin: Optional[Origin] = None) -> None:
+        """Wraps a document; ``solve``, ``register`` and ``from_json`` call it."""
         object.__setattr__(self, "_document", document)
-        object.__setattr__(self, "_inliers", frozen(inliers))
-        object.__setattr__(self, "_verdict", verdict)
-        # No part of what the result is: neither compared nor pickled.
+        # Converted when they are first asked for: there may be a million.
+        object.__setattr__(self, "_inliers", None)
+        # The origin is not part of the result: it is neither compared nor pickled.
         object.__setattr__(self, "_origin", origin)
 
     @classmethod
-    def _of(cls: type[_R], outcome: tuple[str, Indices, str], origin: Origin) -> _R:
-        document, inliers, verdict = outcome
-        return cls(json.loads(document), inliers, verdict, origin)
+    def from_json(cls: type[_R], text: str) -> _R:
+        """Reads a result document, as ``to_json`` or ``pcr99 … --json`` wrote it.
+
+        The class of the result follows from the document: ``Registration`` for matches, ``CloudRegistration`` for clouds. Text that is
+        truncated, of another schema, or lacks a field raises ``InvalidInput``, and the message names the field.
+        """
+        if not isinstance(text, str):
+            raise InvalidType(f"`text` must be a string, not {type(text).__name__}")
+        document = _core.Document.from_json(text)
+        kind = CloudRegistration if document.kind == "clouds" else Registration
+        if not issubclass(kind, cls):
+            raise InvalidInput(f"`kind` is `{document.kind}`, so this is not a document of two clouds: use Registration.from_json")
+        return cast(_R, kind(document))
 
     @property
     def status(self) -> str:
         """``"registered"``, ``"not_reliable"`` or ``"no_solution"``."""
-        return str(self._document["status"])
+        return self._document.status
+
+    @property
+    def doubt(self) -> Optional[str]:
+        """Code of the doubt that kept the result from being registered; ``None`` if it is registered."""
+        return self._document.doubt
 
     @property
     def reason(self) -> str:
-        """Why it is trusted, or is not, in words."""
-        return self._verdict.partition(": ")[2]
+        """The reason for the status, one sentence."""
+        return self._document.reason
+
+    @property
+    def inputs(self) -> Optional[Mapping[str, str]]:
+        """Names of the input files by role, for example ``"source"``; ``None`` if the points did not come from files."""
+        inputs = self._document.inputs
+        return None if inputs is None else MappingProxyType(inputs)
 
     @property
     def method(self) -> str:
-        """How it was found."""
-        return str(self._document["method"])
+        """Name of the method: one of ``pcr99.methods()``, or ``"assess"``."""
+        return self._document.method
 
     @property
     def transform(self) -> Optional[Floats]:
-        """The 4×4 matrix ``[sR t; 0 1]``, ``b = s·R·a + t``; ``None`` without a solution."""
-        return self._array("transform")
+        """The 4×4 matrix ``[sR t; 0 1]`` from source to target; ``None`` if the status is ``"no_solution"``."""
+        return _read_only(self._document.transform)
 
     @property
     def scale(self) -> Optional[float]:
         """The scale ``s``."""
-        scale = self._document["scale"]
-        return None if scale is None else float(scale)
+        return self._document.scale
 
     @property
     def rotation(self) -> Optional[Floats]:
         """The 3×3 rotation ``R``."""
-        return self._array("rotation")
+        return _read_only(self._document.rotation)
 
     @property
     def translation(self) -> Optional[Floats]:
-        """The translation ``t``."""
-        return self._array("translation")
+        """The translation ``t``, in target units."""
+        return _read_only(self._document.translation)
 
     @property
     def correspondences(self) -> int:
-        """How many matches there were."""
-        return int(self._document["correspondences"])
+        """Number of matches."""
+        return self._document.correspondences
 
     @property
     def inliers(self) -> Indices:
-        """The matches that the transform explains: indices from 0, ascending."""
+        """Indices of the inliers, from 0, ascending: the matches within ``threshold`` of the transform."""
+        if self._inliers is None:
+            object.__setattr__(self, "_inliers", frozen(self._document.inliers))
+        assert self._inliers is not None
         return self._inliers
 
     @property
     def inlier_mask(self) -> npt.NDArray[np.bool_]:
-        """For each match whether the transform explains it."""
+        """Boolean array with an entry for each match: true for inliers."""
         mask = np.zeros(self.correspondences, dtype=np.bool_)
-        mask[self._inliers] = True
+        mask[self.inliers] = True
         return frozen(mask)
 
     @property
     def threshold(self) -> Optional[float]:
-        """How far a right match may be off, in target units; found from the data unless it was given."""
-        return self._number("threshold")
+        """Inlier threshold in target units, given or found from the data."""
+        return self._document.threshold
 
     @property
     def inlier_rmse(self) -> Optional[float]:
-        """Root mean square distance of the inliers, in target units; of two clouds see ``rmse``."""
-        return self._number("inlier_rmse")
+        """Root mean square distance of the inliers in target units; ``None`` for clouds, which have ``rmse``."""
+        return self._document.inlier_rmse
 
     @property
     def evidence(self) -> Optional[Evidence]:
-        """What the inliers are worth."""
-        evidence = self._document["evidence"]
-        return None if evidence is None else Evidence(**evidence)
+        """Evidence for the transform from the matches."""
+        return Evidence._of(self._document.evidence)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """Distinct transforms that were found, best first."""
-        return tuple(Candidate(fields) for fields in self._document["candidates"])
+        return tuple(Candidate(*fields) for fields in self._document.candidates)
+
+    @property
+    def rival(self) -> Optional[Rival]:
+        """Another transform that explains nearly as much, if there is one."""
+        rival = self._document.rival
+        if rival is None:
+            return None
+        candidate, evidence_ratio, score_ratio, because = rival
+        return Rival(*candidate, evidence_ratio, score_ratio, because)
 
     @property
     def stopped_because(self) -> Optional[str]:
-        """Why the search ended, for instance ``"confident"`` or ``"time_limit"``."""
-        reason = self._document["stopped_because"]
-        return None if reason is None else str(reason)
+        """Reason for the end of the search, for example ``"confident"`` or ``"time_limit"``."""
+        return self._document.stopped_because
 
     @property
     def counters(self) -> Optional[Counters]:
-        """How much was tried."""
-        counters = self._document["counters"]
-        return None if counters is None else Counters(**counters)
+        """Amount of work of the search."""
+        counters = self._document.counters
+        return None if counters is None else Counters(*counters)
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """Where the time went: ``total``, and each stage."""
-        return MappingProxyType(self._document["seconds"])
+        """Time in seconds: ``total``, and one entry for each stage."""
+        return MappingProxyType(self._document.seconds)
 
     def apply(self, points: CloudLike) -> Floats:
-        """Moves points (N×3, or a cloud) of the source onto the target.
+        """Transforms points of the source (N×3, or a cloud) to the target's coordinates.
 
         >>> import numpy as np, pcr99
         >>> problem = pcr99.simulate(outliers=0.9, seed=1)
@@ -254,20 +204,19 @@ class Registration(_Frozen):
         """
         transform = self.transform
         if transform is None:
-            raise InvalidInput(f"there is no transform to apply: {self._verdict}")
+            raise InvalidInput(f"the result has no transform to apply: {self.reason}")
         rows = points_of("points", points)
         moved: Floats = rows @ transform[:3, :3].T + transform[:3, 3]
         return moved
 
     def to_dict(self) -> dict[str, Any]:
-        """The document that the program prints with ``--json``."""
-        document = copy.deepcopy(self._document)
-        document["inliers"] = self._inliers.tolist()
+        """Returns the document as a dictionary."""
+        document: dict[str, Any] = json.loads(self.to_json())
         return document
 
     def to_json(self) -> str:
-        """The same as text, one field per line."""
-        return _core.document_text(json.dumps(self.to_dict()))
+        """Returns the document that the program prints with ``--json``: one line per field."""
+        return self._document.to_json()
 
     def save_page(
         self,
@@ -277,12 +226,24 @@ class Registration(_Frozen):
         source: Optional[CloudLike] = None,
         target: Optional[CloudLike] = None,
     ) -> None:
-        """Writes one self-contained page, the same as the program's ``--page``: the verdict, before and after in 3-D, residuals,
-        candidates, and the transform to copy. It opens offline in any browser, and appears whole or not at all.
+        """Writes the page that the program writes with ``--page``: one HTML file that opens offline in any browser.
 
-        The points are those that the result was made from, which must not have changed since; files are read again. A result that was
-        pickled does not have them: give ``source`` and ``target``, of matches by ``indices`` both sides of each match.
+        It shows the verdict, the points before and after in 3-D, residuals, candidates, and the transform to copy. The file appears
+        complete or not at all.
 
+        Parameters
+        ----------
+        path
+            The file to write.
+        title
+            Title of the page.
+        source, target
+            The points. By default those that the result was made from, which must not have changed; files are read again. A result
+            that was pickled or read from JSON does not have them, so they must be given. For matches with ``indices``, give both sides
+            of each match.
+
+        Examples
+        --------
         >>> import os, tempfile
         >>> import pcr99
         >>> problem = pcr99.simulate(outliers=0.99)
@@ -291,46 +252,39 @@ class Registration(_Frozen):
         ...     page = os.path.join(directory, "view.html")
         ...     r.save_page(page, title="A thousand matches")
         ...     with open(page, encoding="utf-8") as file:
-        ...         "<b>Registered:</b> 10 of 1000 matches agree" in file.read()
+        ...         "A thousand matches" in file.read()
         True
         """
         file = _path("path", path)
         if title is not None and not isinstance(title, str):
-            raise InvalidType(f"title must be text, not {type(title).__name__}")
-        origin, own = self._origin, source is None and target is None
-        clouds = [source, target]
-        for k, name in enumerate(("source", "target")):
-            if clouds[k] is None:
-                if origin is None:
-                    raise InvalidInput(
-                        "a result that was pickled does not have its points: give them, "
-                        f"as in save_page({file!r}, source=source, target=target)"
-                    )
-                if not own and origin.indices is not None:
-                    raise InvalidInput(f"{name} is missing: give both source and target, or neither")
-                clouds[k] = getattr(origin, name)
-        shown = [points_shown(name, cloud) for name, cloud in zip(("source", "target"), clouds)]
+            raise InvalidType(f"`title` must be a string, not {type(title).__name__}")
+        origin, is_original = self._origin, source is None and target is None
+        clouds = self._shown_clouds(file, source, target)
         labels = {
             "title": title,
             "source": label("source", clouds[0]),
             "target": label("target", clouds[1]),
             "call": None if origin is None else f"{origin.call}.save_page({file!r})",
         }
-        pairs = origin.pairs() if origin is not None and own else None
+        pairs = origin.pairs() if origin is not None and is_original else None
         matches = None if origin is None else origin.matches
-        _core.save_page(file, json.dumps(self._document), self._inliers, shown[0], shown[1], pairs, matches, labels)
+        shown = points_shown("source", clouds[0]), points_shown("target", clouds[1])
+        _core.save_page(file, self._document, *shown, pairs, matches, labels)
 
-    def _array(self, name: str) -> Optional[Floats]:
-        rows = self._document[name]
-        return None if rows is None else frozen(np.array(rows, dtype=np.float64))
-
-    def _number(self, name: str) -> Optional[float]:
-        number = self._document.get(name)
-        return None if number is None else float(number)
-
-    def _key(self) -> tuple[Any, ...]:
-        fields = {name: value for name, value in self._document.items() if name != "seconds"}
-        return fields, self._inliers.tolist(), self._verdict
+    def _shown_clouds(self, file: str, source: Any, target: Any) -> tuple[Any, Any]:
+        """Completes the clouds for ``save_page`` with those that the result was made from."""
+        origin = self._origin
+        if source is not None and target is not None:
+            return source, target
+        if origin is None:
+            raise InvalidInput(
+                "a result that was pickled or read from JSON does not have its points: pass them, "
+                f"as in save_page({file!r}, source=source, target=target)"
+            )
+        if origin.indices is not None and (source is not None or target is not None):
+            missing = "source" if source is None else "target"
+            raise InvalidInput(f"`{missing}` is missing: pass both source and target, or neither")
+        return origin.source if source is None else source, origin.target if target is None else target
 
     def __bool__(self) -> bool:
         return self.status == "registered"
@@ -338,28 +292,29 @@ class Registration(_Frozen):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self) or not isinstance(other, Registration):
             return NotImplemented
-        return self._key() == other._key()
+        return self._document.is_same(other._document)
 
     def __hash__(self) -> int:
-        return hash((self.status, str(self._document["transform"]), self._inliers.tobytes()))
+        transform = self.transform
+        return hash((self.status, None if transform is None else transform.tobytes(), self.inliers.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._document, self._inliers, self._verdict)
+        return _restored, (self.to_json(),)
 
-    def __copy__(self) -> Registration:
+    def __copy__(self: _R) -> _R:
         return self
 
-    def __deepcopy__(self, memo: object) -> Registration:
+    def __deepcopy__(self: _R, memo: object) -> _R:
         return self
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._verdict}>"
+        return f"<{type(self).__name__} {self.status.replace('_', ' ')}: {self.reason}>"
 
     def _repr_html_(self) -> str:
         color = {"registered": "#1b7f3b", "not_reliable": "#a15c00"}.get(self.status, "#b00020")
-        rows = [("scale", self.scale), ("threshold", self.threshold), ("rmse", self._number("rmse") or self.inlier_rmse)]
+        rows = [("scale", self.scale), ("threshold", self.threshold), ("RMSE", self._rmse)]
         if self.evidence is not None:
-            rows.append(("log₁₀ of false alarms", self.evidence.log10_nfa))
+            rows.append(("log₁₀ of the number of false alarms", self.evidence.log10_nfa))
         rows.append(("seconds", self.seconds.get("total")))
         cells = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{value:.6g}</td></tr>" for name, value in rows if value is not None
@@ -374,78 +329,74 @@ class Registration(_Frozen):
         head = f'<p style="color:{color}"><b>{html.escape(self.status)}</b> {html.escape(self.reason)}</p>'
         return f"<div>{head}{matrix}<table>{cells}</table></div>"
 
-
-class CloudSummary(NamedTuple):
-    """What became of one cloud's points."""
-
-    #: Points as given.
-    points: int
-    #: Left out: NaN or infinite.
-    not_finite: int
-    #: Left out: equal to an earlier one.
-    duplicates: int
-    #: Points after voxel sampling.
-    sampled: int
+    @property
+    def _rmse(self) -> Optional[float]:
+        return self.inlier_rmse
 
 
 class CloudRegistration(Registration):
-    """A ``Registration`` of two raw clouds, with what these say of it."""
+    """A ``Registration`` of two clouds, with the fit of the clouds."""
 
     __slots__ = ()
 
     @property
+    def fit(self) -> Optional[Fit]:
+        """Fit of the clouds under the transform."""
+        return Fit._of(self._document.fit)
+
+    @property
     def fitness(self) -> Optional[float]:
-        """Share of the source that has target near it."""
-        return self._number("fitness")
-
-    @property
-    def overlap(self) -> Optional[Overlap]:
-        """Shares of both clouds that have the other near them."""
-        overlap = self._document["overlap"]
-        return None if overlap is None else Overlap(**overlap)
-
-    @property
-    def normal_agreement(self) -> Optional[float]:
-        """Share of the overlapping points whose normals agree."""
-        return self._number("normal_agreement")
+        """Fraction of the source that overlaps the target: ``fit.overlap_source``, under the name that Open3D uses."""
+        return None if self.fit is None else self.fit.overlap_source
 
     @property
     def rmse(self) -> Optional[float]:
-        """Root mean square distance of overlapping points from the tangent planes (or points) of the target."""
-        return self._number("rmse")
-
-    @property
-    def contradiction(self) -> Optional[float]:
-        """Share of the points that are just above or below a surface which the other cloud saw all round there."""
-        return self._number("contradiction")
-
-    @property
-    def distinct(self) -> Optional[float]:
-        """Share of all points that fit and are neither on a large plane nor at its edge."""
-        return self._number("distinct")
+        """Root mean square distance of overlapping points from the target's tangent planes (or points), in target units."""
+        return self._document.rmse
 
     @property
     def information(self) -> Optional[Floats]:
-        """The inverse of the covariance of a further motion ``(ω, t)`` about ``information_center``, with unknown scale ``(ω, t, σ)``:
-        6×6 or 7×7."""
-        return self._array("information")
+        """Information matrix, the inverse of the covariance of the pose; 6×6, or 7×7 with an estimated scale.
+
+        Its order is rotation, translation, log scale, of a small motion about ``information_center`` after the transform.
+        """
+        return _read_only(self._document.information)
 
     @property
     def information_center(self) -> Optional[Floats]:
-        """The middle of the overlap, in target coordinates: the point that ``information`` is about."""
-        return self._array("information_center")
+        """Center of the overlap in target coordinates. ``information`` refers to it."""
+        return _read_only(self._document.information_center)
 
     @property
     def voxel(self) -> float:
-        """The edge of the voxels that were used, in target units."""
-        return float(self._document["voxel"])
+        """Edge of the voxels in target units."""
+        voxel = self._document.voxel
+        return math.nan if voxel is None else voxel
 
     @property
     def clouds(self) -> Mapping[str, CloudSummary]:
-        """What became of the points of ``source`` and ``target``."""
-        return MappingProxyType({name: CloudSummary(**fields) for name, fields in self._document["clouds"].items()})
+        """Numbers of points of ``"source"`` and ``"target"``."""
+        counts = self._document.clouds or ()
+        return MappingProxyType({name: CloudSummary(*each) for name, each in zip(("source", "target"), counts)})
+
+    @property
+    def _rmse(self) -> Optional[float]:
+        return self.rmse
 
 
-for _class in (Evidence, Counters, Overlap, Candidate, Registration, CloudSummary, CloudRegistration):
+def _restored(text: str) -> Registration:
+    """Restores a pickled result."""
+    return Registration.from_json(text)
+
+
+def _read_only(array: Optional[Floats]) -> Optional[Floats]:
+    return None if array is None else frozen(array)
+
+
+if not TYPE_CHECKING:
+    # Hidden from type checkers: they would accept any attribute.
+    Registration.__getattr__ = explained_attributes(_NEW_NAMES)
+
+for _class in (Registration, CloudRegistration):
     _class.__module__ = "pcr99"
 del _class

@@ -1,4 +1,4 @@
-"""The stages of the way from two raw clouds to a pose, one by one."""
+"""The stages of ``register``, one function each."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ Descriptors = npt.NDArray[np.float32]
 
 
 class Cleaned(NamedTuple):
-    """Points that can be worked with."""
+    """Finite points without duplicates."""
 
-    #: Finite points, no two equal, in their order.
+    #: The points that are kept, in their original order.
     points: Floats
-    #: For each of them its row in the cloud as given.
+    #: For each of them, its row in the original cloud.
     indices: Indices
-    #: How many were left out as NaN or infinite.
+    #: Number of removed points that were NaN or infinite.
     not_finite: int
-    #: How many were left out as equal to an earlier one.
+    #: Number of removed points that were equal to an earlier one.
     duplicates: int
 
 
 class Features(NamedTuple):
     """Descriptors of a cloud."""
 
-    #: The rows that have one: those with a normal and neighbours with normals. Ascending.
+    #: Rows of the points that have a descriptor, ascending. They have a normal and neighbours with normals.
     indices: Indices
-    #: FPFH of the normals as they are oriented, 33 columns.
+    #: FPFH from oriented normals, one row of 33 numbers for each of `indices`.
     descriptors: Descriptors
-    #: FPFH that does not depend on the sign of any normal.
+    #: FPFH that does not depend on the signs of the normals, in the same layout.
     unsigned: Descriptors
 
 
 class HasDescriptors(Protocol):
-    """As Open3D's ``Feature``: a column for each point."""
+    """Object with ``data``, one column for each point, as Open3D's ``Feature`` is."""
 
     @property
     def data(self) -> Any:
-        """33×N."""
+        """Descriptors, 33×N."""
 
 
 def clean(points: CloudLike) -> Cleaned:
-    """Leaves out what is not finite or there twice.
+    """Removes non-finite and duplicate points.
 
     >>> import pcr99
     >>> pcr99.clean([[1, 2, 3], [float("nan"), 0, 0], [1, 2, 3], [4, 5, 6]]).indices
@@ -58,7 +58,7 @@ def clean(points: CloudLike) -> Cleaned:
 
 
 def voxel_down_sample(points: CloudLike, voxel: float, *, threads: Optional[int] = None) -> Floats:
-    """The centroid of the points in each cubic voxel.
+    """Samples a cloud: returns the centroid of the points in each cubic voxel with edge ``voxel``.
 
     >>> import numpy as np, pcr99
     >>> pcr99.voxel_down_sample(np.random.default_rng(0).random((1000, 3)), 2.0).shape[0] <= 8
@@ -71,8 +71,9 @@ def voxel_down_sample(points: CloudLike, voxel: float, *, threads: Optional[int]
 def estimate_normals(
     points: CloudLike, radius: float, *, viewpoint: Optional[npt.ArrayLike] = None, threads: Optional[int] = None
 ) -> Floats:
-    """Unit normals from the neighbours within ``radius``; zero where these fix no plane. They point towards ``viewpoint``, or where it is
-    not known so that neighbours agree.
+    """Estimates unit normals from the neighbours within ``radius``; a normal is zero where the neighbours determine no plane.
+
+    Normals point towards ``viewpoint``. Without it, they are oriented consistently between neighbours.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(9.0), np.arange(9.0)))
@@ -86,9 +87,9 @@ def estimate_normals(
 
 
 def fpfh(points: CloudLike, normals: npt.ArrayLike, radius: float, *, threads: Optional[int] = None) -> Features:
-    """Fast point feature histograms: 33 numbers that describe the shape within ``radius`` of a point, whatever the pose.
+    """Computes fast point feature histograms: 33 numbers for the shape within ``radius`` of a point, independent of the pose.
 
-    ``radius`` is best about five voxels of a sampled cloud; that of its normals two.
+    For a cloud sampled with ``voxel_down_sample``, use a radius of five voxels, and two voxels for its normals.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(20.0), np.arange(20.0)))
@@ -110,8 +111,10 @@ def match_features(
     mutual: bool = True,
     threads: Optional[int] = None,
 ) -> Indices:
-    """Pairs of nearest FPFH descriptors, K×2, ascending: rows of the clouds for ``Features`` (ours or Open3D's), rows of the arrays
-    otherwise. With ``mutual`` only those that are each other's nearest.
+    """Matches FPFH descriptors by nearest neighbours; returns pairs of rows, K×2, ascending.
+
+    For ``Features`` the pairs are rows of the clouds, otherwise rows of the arrays. With ``mutual``, only pairs that are each
+    other's nearest neighbour are returned.
 
     >>> import numpy as np, pcr99
     >>> features = np.random.default_rng(0).random((5, 33)).astype(np.float32) * 100
@@ -131,16 +134,16 @@ def _descriptors(name: str, value: Any) -> Descriptors:
     if isinstance(value, Features):
         array = as_array(name, value.descriptors)
     elif hasattr(value, "dimension") and hasattr(value, "data"):
-        # Open3D's ``Feature`` has a column for each point.
+        # Open3D's ``Feature`` has one column for each point.
         array = as_array(f"{name}.data", value.data).T
     else:
         array = as_array(name, value)
     if array.ndim == 2 and array.shape[0] == 33 and array.shape[1] != 33:
-        raise InvalidInput(f"{name} is 33×{array.shape[1]}, as Open3D has it: N×33 is needed; give {name}.T")
+        raise InvalidInput(f"`{name}` is 33×{array.shape[1]}, Open3D's layout, expected N×33: pass {name}.T")
     rows = as_rows(name, array, 33)
-    # 200 is the sum of a part of a histogram; a little more for rounding.
+    # Each of the three histograms sums to 200; 201 allows for rounding.
     if not bool(((rows >= 0.0) & (rows <= 201.0)).all()):
-        raise InvalidInput(f"{name} is not FPFH: all its numbers are from 0 to 200")
+        raise InvalidInput(f"`{name}` is not FPFH: its numbers must be from 0 to 200")
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 

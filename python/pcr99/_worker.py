@@ -1,4 +1,4 @@
-"""What runs in the processes of a Ray cluster."""
+"""The function that runs in the worker processes of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from ._errors import Error, InvalidInput
 
 
 class Receipt(NamedTuple):
-    """What comes back from a worker: little, whatever the results are. These are in the part files."""
+    """Answer of a worker. It is small: the results themselves are in the part files."""
 
-    #: The machine.
+    #: Name of the machine.
     node: str
-    #: The part files that were written.
+    #: Part files that the worker wrote.
     parts: tuple[str, ...] = ()
-    #: How many pairs are in them.
+    #: Number of pairs in them.
     made: int = 0
-    #: Of those, failed.
+    #: Number of these pairs that failed.
     failed: int = 0
-    #: Why results could not be written.
+    #: The error that kept the worker from writing results.
     error: Optional[Error] = None
 
 
-#: Clouds that were read stay for the next chunk, as long as the process lives.
+#: Workers by cache size. They live as long as the process, so the next chunk finds their cached clouds.
 _workers: dict[Optional[int], _core.Worker] = {}
 
 
 def run_chunk(version: str, output: str, chunk: str, cache: Optional[int]) -> Receipt:
-    """Runs the pairs of a chunk and writes their results."""
+    """Registers the pairs of a chunk and writes their results to `output`."""
     node = platform.node()
     try:
         if version != _core.__version__:
-            raise InvalidInput(f"pcr99 is {_core.__version__} there and {version} here: install the same version")
+            raise InvalidInput(f"the worker has pcr99 {_core.__version__}, the caller {version}: install the same version on all machines")
         if cache not in _workers:
             _workers[cache] = _core.Worker(1, cache)
         parts, made, failed = _workers[cache].run_chunk(output, chunk)

@@ -1,31 +1,31 @@
-//! Arrays of `NumPy` to and from our own lists.
+//! Conversion between `NumPy` arrays and lists of rows.
 //!
-//! What comes in is copied: other Python threads may change an array while we work on it.
+//! Input is copied, because other Python threads may change an array during the work.
 
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::error::Failure;
 
-/// The rows of an N×`COLUMNS` array; the package has seen to it that it is one, without gaps.
+/// Rows of a contiguous N×`COLUMNS` array. The package checks the shape before; any other array is an error here.
 pub(crate) fn rows<T: Element + Copy, const COLUMNS: usize>(
     array: &PyReadonlyArray2<'_, T>,
 ) -> PyResult<Vec<[T; COLUMNS]>> {
     let (rows, rest) = array.as_slice()?.as_chunks::<COLUMNS>();
     if array.as_array().ncols() != COLUMNS || !rest.is_empty() {
-        return Err(PyValueError::new_err(format!("an array with {COLUMNS} columns is needed")));
+        return Err(PyValueError::new_err(format!("expected an array with {COLUMNS} columns")));
     }
     Ok(rows.to_vec())
 }
 
-/// Index pairs.
+/// Index pairs of an N×2 array; a negative index is an error.
 pub(crate) fn index_pairs(array: &PyReadonlyArray2<'_, i64>) -> PyResult<Result<Vec<[usize; 2]>, Failure>> {
     let rows = rows::<i64, 2>(array)?;
     let pair = |(row, pair): (usize, &[i64; 2])| {
         let [Ok(a), Ok(b)] = pair.map(usize::try_from) else {
             let [a, b] = pair;
             return Err(Failure::Value(format!(
-                "indices: row {row} (counted from 0) is ({a}, {b}): indices count from 0, none is negative"
+                "`indices` has a negative index in row {row} (counted from 0), ({a}, {b}): indices count from 0"
             )));
         };
         Ok([a, b])
@@ -33,7 +33,7 @@ pub(crate) fn index_pairs(array: &PyReadonlyArray2<'_, i64>) -> PyResult<Result<
     Ok(rows.iter().enumerate().map(pair).collect())
 }
 
-/// An array with a row for each of the `rows`.
+/// N×`COLUMNS` array of the `rows`.
 pub(crate) fn array<T: Element, const COLUMNS: usize>(
     py: Python<'_>,
     rows: Vec<[T; COLUMNS]>,
@@ -42,7 +42,7 @@ pub(crate) fn array<T: Element, const COLUMNS: usize>(
     rows.into_flattened().into_pyarray(py).reshape(shape)
 }
 
-/// Indices as `NumPy` has them.
+/// One-dimensional array of indices.
 pub(crate) fn indices<I: TryInto<i64>>(
     py: Python<'_>,
     list: impl IntoIterator<Item = I>,

@@ -1,4 +1,4 @@
-//! Many pairs: the directory of a batch, threads on this machine, and workers elsewhere.
+//! Registration of many pairs: the directory of a batch, threads on this machine, and workers on other machines.
 
 use std::{
     num::NonZero,
@@ -17,16 +17,16 @@ use crate::{
     work::{self, Interrupted},
 };
 
-/// How often Python is told how far it is.
-const TELL: Duration = Duration::from_millis(100);
+/// Time between two calls of the progress function: ten updates per second look smooth.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A list of pairs, checked.
+/// Checked list of pairs.
 #[pyclass(frozen, module = "pcr99._core")]
 pub(crate) struct Manifest(Arc<pcr99_batch::Manifest>);
 
 #[pymethods]
 impl Manifest {
-    /// From a CSV file.
+    /// Reads a CSV file.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, defaults: Vec<(String, String)>) -> PyResult<Self> {
         let read = move || {
@@ -36,7 +36,7 @@ impl Manifest {
         Ok(Self(Arc::new(work::run(py, read)?)))
     }
 
-    /// From cells, which may be from a file.
+    /// Takes the cells of a table. `path` is the file that they come from, if there is one.
     #[staticmethod]
     fn from_rows(
         py: Python<'_>,
@@ -48,18 +48,18 @@ impl Manifest {
         let read = move || {
             let label =
                 path.as_ref().map_or("the manifest".to_owned(), |path| format!("`{}`", path.display()));
-            let told = |error| Failure::manifest(error, path.as_deref());
-            // Relative paths are relative to the file, or else to where we are.
+            let failure = |error| Failure::manifest(error, path.as_deref());
+            // Relative paths are relative to the file, or to the current directory if there is none.
             let place = path.as_deref().and_then(Path::parent).filter(|place| !place.as_os_str().is_empty());
             let base = std::path::absolute(place.unwrap_or(Path::new("."))).map_err(|cause| {
-                told(Error::Manifest {
+                failure(Error::Manifest {
                     file: label.clone(),
                     at: At::Whole,
                     cause: ManifestError::Io(cause).into(),
                 })
             })?;
             pcr99_batch::Manifest::from_rows(&columns, rows, &label, base, &settings(&defaults)?)
-                .map_err(told)
+                .map_err(failure)
         };
         Ok(Self(Arc::new(work::run(py, read)?)))
     }
@@ -77,18 +77,18 @@ fn settings(given: &[(String, String)]) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// The directory of a batch, locked until it is closed.
+/// Directory of a batch. It is locked until `close` is called.
 #[pyclass(frozen, module = "pcr99._core")]
 pub(crate) struct Batch {
     manifest: Arc<pcr99_batch::Manifest>,
     directory: Shared,
-    /// What is to be said of finished pairs whose files have changed.
+    /// Message about finished pairs whose input files have changed.
     changed: Option<String>,
 }
 
 type Shared = Arc<Mutex<Option<Directory>>>;
 
-/// What to do with the directory, if it is still open.
+/// Runs `work` on the directory; an error if it is closed.
 fn with<T>(
     directory: &Shared,
     work: impl FnOnce(&mut Directory) -> Result<T, Failure>,
@@ -102,16 +102,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Batch {
-    /// Runs `work` to its end, whatever keys are pressed: it writes.
+    /// Runs `work`, which writes files, to its end even if Ctrl-C is pressed.
     fn complete<T: Send + 'static>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Directory, &pcr99_batch::Manifest) -> Result<T, Failure> + Send + 'static,
     ) -> PyResult<T> {
         let (directory, manifest) = (Arc::clone(&self.directory), Arc::clone(&self.manifest));
-        work::run_until(py, None, Interrupted::Wait, move |_| {
-            with(&directory, |directory| work(directory, &manifest))
-        })
+        work::run_to_end(py, move |_| with(&directory, |directory| work(directory, &manifest)))
     }
 }
 
@@ -128,7 +126,7 @@ impl Batch {
     ) -> PyResult<Self> {
         let manifest = Arc::clone(&manifest.0);
         let its = Arc::clone(&manifest);
-        let (directory, changed) = work::run_until(py, None, Interrupted::Wait, move |_| {
+        let (directory, changed) = work::run_to_end(py, move |_| {
             let mut directory =
                 if resume { Directory::resume(&output, &its)? } else { Directory::create(&output, &its)? };
             if retry_failed {
@@ -144,25 +142,25 @@ impl Batch {
         Ok(Self { manifest, directory: Arc::new(Mutex::new(Some(directory))), changed })
     }
 
-    /// That files of finished pairs have changed since, in words, if they have.
+    /// Message about finished pairs whose input files have changed; `None` if there are none.
     #[getter]
     fn changed(&self) -> Option<&str> {
         self.changed.as_deref()
     }
 
-    /// How many pairs are finished, as far as is known here.
+    /// Number of finished pairs at the last update.
     #[getter]
     fn finished(&self, py: Python<'_>) -> PyResult<usize> {
         with(&self.directory, |directory| Ok(directory.finished())).map_err(|failure| failure.raised(py))
     }
 
-    /// Lets others write there.
+    /// Unlocks the directory.
     fn close(&self) {
         *locked(&self.directory) = None;
     }
 
-    /// Runs what is missing on threads of this machine; `progress` is told now and then, on this thread, all pairs, those finished before,
-    /// those made, and those of them that failed.
+    /// Runs the missing pairs on threads of this machine. `progress` is called on this thread with four counts: all pairs, pairs that
+    /// earlier runs finished, pairs that this run finished, and pairs of this run that failed.
     fn run(
         &self,
         py: Python<'_>,
@@ -171,30 +169,30 @@ impl Batch {
         cache: Option<u64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let usual = RunOptions::default();
+        let default = RunOptions::default();
         let options = RunOptions {
             threads: NonZero::new(work::thread_count(threads)),
-            chunk: chunk.and_then(NonZero::new).unwrap_or(usual.chunk),
+            chunk: chunk.and_then(NonZero::new).unwrap_or(default.chunk),
             cache: bytes(cache),
         };
         let state: Arc<Mutex<Option<Progress>>> = Arc::default();
         let its_state = Arc::clone(&state);
         let (directory, manifest) = (Arc::clone(&self.directory), Arc::clone(&self.manifest));
-        let tell = |py: Python<'_>| match (progress, *locked(&state)) {
+        let report = |py: Python<'_>| match (progress, *locked(&state)) {
             (Some(progress), Some(Progress { all, before, made, failed })) => {
                 progress.call1(PyTuple::new(py, [all, before, made, failed])?).map(|_| ())
             }
             _ => Ok(()),
         };
-        let mut told = Instant::now();
+        let mut last_report = Instant::now();
         let look = |py: Python<'_>| {
-            if told.elapsed() < TELL {
+            if last_report.elapsed() < PROGRESS_INTERVAL {
                 return Ok(());
             }
-            told = Instant::now();
-            tell(py)
+            last_report = Instant::now();
+            report(py)
         };
-        work::run_told(
+        work::run_with_progress(
             py,
             Interrupted::Wait,
             move |watch| {
@@ -206,17 +204,17 @@ impl Batch {
             },
             look,
         )?;
-        tell(py)
+        report(py)
     }
 
-    /// The pairs that are missing, in chunks for workers, as documents.
+    /// Missing pairs in chunks for workers, each as JSON.
     fn chunks(&self, py: Python<'_>, size: usize) -> PyResult<Vec<String>> {
         self.complete(py, move |directory, manifest| {
             manifest.chunks(size, &|row| directory.is_finished(row)).iter().map(document).collect()
         })
     }
 
-    /// What is missing of a chunk that a worker did not come to the end of, in chunks of that size.
+    /// Missing pairs of a chunk that a worker did not finish, in chunks of `size` pairs.
     fn missing(&self, py: Python<'_>, chunk: &str, size: usize) -> PyResult<Vec<String>> {
         let Chunk { base, mut rows } = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
         self.complete(py, move |directory, _| {
@@ -227,7 +225,7 @@ impl Batch {
         })
     }
 
-    /// Says of all pairs of a chunk that they failed.
+    /// Records that all pairs of a chunk failed with `error`.
     fn give_up(&self, py: Python<'_>, chunk: &str, error: String) -> PyResult<()> {
         let Chunk { base, rows } = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
         self.complete(py, move |directory, _| {
@@ -236,7 +234,7 @@ impl Batch {
         })
     }
 
-    /// Takes in what workers have written; how many pairs are finished.
+    /// Reads what workers have written. Returns the number of finished pairs.
     fn update(&self, py: Python<'_>) -> PyResult<usize> {
         self.complete(py, |directory, _| {
             directory.update()?;
@@ -244,7 +242,7 @@ impl Batch {
         })
     }
 
-    /// Puts all results together: how many pairs came to what, as a document and as text.
+    /// Merges all results. Returns the counts by status as JSON and as text.
     fn merge(&self, py: Python<'_>) -> PyResult<(String, String)> {
         self.complete(py, |directory, manifest| {
             let summary = directory.merge(manifest)?;
@@ -253,7 +251,7 @@ impl Batch {
     }
 }
 
-/// Runs chunks, one after the other.
+/// Runs chunks of pairs, one after the other.
 #[pyclass(frozen, module = "pcr99._core")]
 pub(crate) struct Worker(Arc<Mutex<pcr99_batch::Worker>>);
 
@@ -265,7 +263,7 @@ impl Worker {
         Self(Arc::new(Mutex::new(pcr99_batch::Worker::new(clouds, work::thread_count(Some(threads))))))
     }
 
-    /// Runs a chunk; part files, pairs, and those of them that failed.
+    /// Runs a chunk. Returns the part files, the number of pairs, and the number of failed pairs.
     fn run_chunk(
         &self,
         py: Python<'_>,
@@ -274,19 +272,19 @@ impl Worker {
     ) -> PyResult<(Vec<PathBuf>, usize, usize)> {
         let chunk = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
         let worker = Arc::clone(&self.0);
-        let receipt = work::run_until(py, None, Interrupted::Wait, move |watch| {
+        let receipt = work::run_to_end(py, move |watch| {
             Ok(locked(&worker).run_chunk_to(&chunk, &output, &|| watch.check().is_some())?)
         })?;
         Ok((receipt.parts, receipt.made, receipt.failed))
     }
 }
 
-/// Pairs in a chunk, unless something else is asked for.
-pub(crate) fn usual_chunk() -> usize {
+/// Default number of pairs in a chunk.
+pub(crate) fn default_chunk() -> usize {
     RunOptions::default().chunk.get()
 }
 
-/// Of clouds that are kept.
+/// Size of the cache of clouds in bytes.
 fn bytes(mib: Option<u64>) -> u64 {
     mib.map_or(RunOptions::default().cache, |mib| mib.saturating_mul(1 << 20))
 }
@@ -296,5 +294,5 @@ fn document(chunk: &Chunk) -> Result<String, Failure> {
 }
 
 fn chunk_of(text: &str) -> Result<Chunk, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::Value(format!("this is not a chunk: {error}")))
+    serde_json::from_str(text).map_err(|error| Failure::Value(format!("invalid chunk: {error}")))
 }

@@ -1,41 +1,43 @@
-//! What went wrong, as the exceptions of `pcr99._errors`.
+//! Failures, raised as the exceptions of `pcr99._errors`.
 
 use std::{any::Any, io, path::PathBuf};
 
 use pcr99_batch::{Error as BatchError, ManifestError};
 use pcr99_cloud::{FileError, OutputError, RegisterError};
+use pcr99_document::Error as DocumentError;
+use pcr99_plan::{PlanError, RunError};
 use pyo3::{exceptions::PyRuntimeError, intern, prelude::*};
 
-/// Why there is no result.
+/// Failure of an operation.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A value is not as it should be.
+    /// An argument has a wrong value.
     Value(String),
     /// A file cannot be read or written.
     File(FileError, PathBuf),
-    /// A batch cannot begin, go on or end; with the file that is to blame.
+    /// A batch failed. The path is the file or directory that caused it.
     Batch(Box<pcr99_batch::Error>, Option<PathBuf>),
-    /// There is not enough memory.
+    /// The memory or the memory budget is exhausted.
     Memory(String),
-    /// The system gives no thread.
+    /// The system started no thread.
     NoThread(io::Error),
-    /// Our own mistake.
+    /// A bug in this project.
     Internal(String),
 }
 
 impl Failure {
-    /// Of a file at `path`.
+    /// Wraps an error of the file at `path`.
     pub(crate) fn file<E: Into<FileError>>(path: &std::path::Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         |error| Self::File(error.into(), path)
     }
 
-    /// Of a manifest, which may be a file.
+    /// Wraps an error of a manifest; `path` is its file, if there is one.
     pub(crate) fn manifest(error: pcr99_batch::Error, path: Option<&std::path::Path>) -> Self {
         Self::Batch(Box::new(error), path.map(Into::into))
     }
 
-    /// What the system said.
+    /// Error of the operating system behind the failure.
     fn cause(&self) -> Option<&io::Error> {
         match self {
             Self::File(FileError::Io { cause, .. }, _)
@@ -52,14 +54,14 @@ impl Failure {
         }
     }
 
-    /// Of a panic, which is always our own mistake.
+    /// Wraps a panic, which is always a bug.
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         Self::Internal(text.unwrap_or("no message").to_owned())
     }
 
-    /// The name of the exception.
+    /// Name of the exception class.
     fn class(&self) -> &'static str {
         match self {
             Self::Value(_) => "InvalidInput",
@@ -94,15 +96,15 @@ impl Failure {
             Self::Value(text) | Self::Memory(text) => text.clone(),
             Self::File(error, _) => error.to_string(),
             Self::Batch(error, _) => batch_message(error),
-            Self::NoThread(cause) => format!("the system gives no more threads: {cause}"),
-            Self::Internal(text) => format!("this is a mistake in pcr99, please report it: {text}"),
+            Self::NoThread(cause) => format!("cannot start a thread: {cause}"),
+            Self::Internal(text) => format!("this is a bug in pcr99, please report it: {text}"),
         }
     }
 
-    /// As an exception.
+    /// Converts to an exception.
     pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
         self.exception(py).unwrap_or_else(|error| {
-            // Only without the package around this module.
+            // Only if this module is imported without its package.
             PyRuntimeError::new_err(format!("{} ({error})", self.message()))
         })
     }
@@ -122,15 +124,15 @@ impl Failure {
     }
 }
 
-/// With the options as they are called in Python.
+/// Message of a batch error, with the names of Python's options.
 fn batch_message(error: &BatchError) -> String {
     match error {
         BatchError::Exists { directory } => format!(
-            "`{}` holds a batch already: go on with it (resume=True), or name another directory",
+            "`{}` already holds a batch: continue it with resume=True, or choose another directory",
             directory.display()
         ),
         BatchError::Damaged { file, cause } => format!(
-            "`{}` is damaged ({cause}): delete it, and go on with resume=True; its pairs are run again",
+            "`{}` is damaged ({cause}): delete it and continue with resume=True, which runs its pairs again",
             file.display()
         ),
         _ => error.to_string(),
@@ -156,14 +158,23 @@ impl From<BatchError> for Failure {
 
 impl From<pcr99::Error> for Failure {
     fn from(error: pcr99::Error) -> Self {
+        Self::Value(error.to_string())
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        Self::Value(error.to_string())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
         let text = error.to_string();
         match error {
-            pcr99::Error::OutOfMemory { .. } => {
-                Self::Memory(format!("{text} (method=\"paper-random\" keeps no tables)"))
-            }
-            pcr99::Error::TooMuchMemory { needed_mib, .. } => Self::Memory(format!(
-                "{text} (memory_budget={needed_mib}, or method=\"paper-random\", which keeps no tables)"
-            )),
+            RunError::MemoryBudget { .. }
+            | RunError::OutOfMemory { .. }
+            | RunError::Method(pcr99_baselines::Error::TooManyMatches { .. }) => Self::Memory(text),
             _ => Self::Value(text),
         }
     }
@@ -171,25 +182,18 @@ impl From<pcr99::Error> for Failure {
 
 impl From<pcr99_lab::Error> for Failure {
     fn from(error: pcr99_lab::Error) -> Self {
-        match error {
-            pcr99_lab::Error::Core(error) => error.into(),
-            _ => Self::Value(error.to_string()),
-        }
-    }
-}
-
-impl From<pcr99_baselines::Error> for Failure {
-    fn from(error: pcr99_baselines::Error) -> Self {
-        match error {
-            pcr99_baselines::Error::Core(error) => error.into(),
-            pcr99_baselines::Error::TooManyMatches { .. } => Self::Memory(error.to_string()),
-            _ => Self::Value(error.to_string()),
-        }
+        Self::Value(error.to_string())
     }
 }
 
 impl From<RegisterError> for Failure {
     fn from(error: RegisterError) -> Self {
+        Self::Value(error.to_string())
+    }
+}
+
+impl From<DocumentError> for Failure {
+    fn from(error: DocumentError) -> Self {
         Self::Value(error.to_string())
     }
 }

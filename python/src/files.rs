@@ -1,4 +1,4 @@
-//! Files of clouds and matches.
+//! Reading and writing of clouds and matches.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use pyo3::{prelude::*, types::PyDict};
 use crate::{
     arrays::{array, rows},
     error::Failure,
-    work::{self, Interrupted},
+    work,
 };
 
-/// The points of a cloud.
+/// Reads the points of a cloud.
 #[pyfunction]
 pub(crate) fn read_points(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let read = move || pcr99_cloud::read_points(&path).map_err(Failure::file(&path));
     array(py, work::run(py, read)?)
 }
 
-/// A cloud with what is known of it: `points`, `normals`, `colors`, `intensities`, `viewpoint`.
+/// Reads a cloud: a dictionary of `points`, `normals`, `colors`, `intensities` and `viewpoint`.
 #[pyfunction]
 pub(crate) fn read_cloud(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = move || pcr99_cloud::read_cloud(&path).map_err(Failure::file(&path));
@@ -33,7 +33,8 @@ pub(crate) fn read_cloud(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, Py
     Ok(fields)
 }
 
-/// Writes a cloud, whole or not at all. Returns how many missing points were left out, and the names of what was lost.
+/// Writes a cloud, completely or not at all. Returns the number of removed non-finite points and the names of attributes that the format
+/// cannot store.
 #[pyfunction]
 pub(crate) fn write_cloud(
     py: Python<'_>,
@@ -51,13 +52,12 @@ pub(crate) fn write_cloud(
         intensities: intensities.map(|list| list.as_slice().map(<[f64]>::to_vec)).transpose()?,
         viewpoint,
     };
-    let written = work::run_until(py, None, Interrupted::Wait, move |_| {
-        pcr99_cloud::write_cloud(&path, &cloud).map_err(Failure::file(&path))
-    })?;
+    let written =
+        work::run_to_end(py, move |_| pcr99_cloud::write_cloud(&path, &cloud).map_err(Failure::file(&path)))?;
     Ok((written.dropped, written.lost.iter().map(ToString::to_string).collect()))
 }
 
-/// Matches in a file: source, target and weights.
+/// Reads matches: source, target and weights.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "three arrays")]
 pub(crate) fn read_matches(
@@ -69,7 +69,7 @@ pub(crate) fn read_matches(
     Ok((array(py, source)?, array(py, target)?, weights.map(|weights| weights.into_pyarray(py))))
 }
 
-/// Writes matches as text, whole or not at all.
+/// Writes matches as text, completely or not at all.
 #[pyfunction]
 pub(crate) fn write_matches(
     py: Python<'_>,
@@ -80,7 +80,7 @@ pub(crate) fn write_matches(
 ) -> PyResult<()> {
     let weights = weights.map(|weights| weights.as_slice().map(<[f64]>::to_vec)).transpose()?;
     let matches = Matches { source: rows(&source)?, target: rows(&target)?, weights };
-    work::run_until(py, None, Interrupted::Wait, move |_| {
+    work::run_to_end(py, move |_| {
         let file = OutputFile::new(&path).map_err(Failure::file(&path))?;
         let written = file.write(|mut out| pcr99_cloud::write_matches(&mut out, &matches));
         written.map_err(Failure::file(&path))

@@ -1,11 +1,13 @@
-//! `pcr99._core`: what the Python package `pcr99` calls.
+//! `pcr99._core`: the native module of the Python package `pcr99`.
 //!
-//! No algorithm is here, and no default either. The package around it (`python/pcr99`) checks shapes and types, this module copies
-//! arrays, works beside the interpreter (`work`) and gives back the program's own documents.
+//! It holds no algorithm, no default and no rule of its own. The package (`python/pcr99`) checks shapes and types. This module copies
+//! arrays, passes options to `pcr99-plan`, works outside the interpreter's lock (`work`), and returns result documents (`document`).
 
 mod arrays;
 
 mod batch;
+
+mod document;
 
 mod error;
 
@@ -30,27 +32,19 @@ use pyo3::prelude::*;
 /// Runs the program `pcr99`; the first argument is its name. Returns the exit status.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    // What a panic says is on standard error already; its status is that of any Rust program.
+    // The message of a panic is already on standard error; 101 is the exit status of any Rust program that panics.
     let status = py.detach(|| panic::catch_unwind(|| pcr99_cli::status(arguments)).unwrap_or(101));
-    // Python does not do it for us.
+    // Python does not flush the buffer of Rust.
     let _ = std::io::stdout().flush();
     status
 }
 
-/// A document as the program prints it: one field per line.
-#[pyfunction]
-fn document_text(document: &str) -> PyResult<String> {
-    let value = serde_json::from_str(document);
-    let value = value.map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
-    Ok(pcr99_cloud::document::to_text(&value))
-}
-
-/// What a decoder of damaged files cannot go on with becomes an error of one line, and nothing is printed.
+/// Silences panics inside decoders of damaged files. They become errors of one line.
 fn quiet_decoders() {
-    let usual = panic::take_hook();
+    let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         if !pcr99_cloud::files::panic_is_caught() {
-            usual(panic);
+            default(panic);
         }
     }));
 }
@@ -61,11 +55,11 @@ mod core {
     #[pymodule_export]
     use super::{
         batch::{Batch, Manifest, Worker},
-        document_text,
+        document::Document,
         files::{read_cloud, read_matches, read_points, write_cloud, write_matches},
         main,
         page::save_page,
-        register::{PreparedCloud, register, suggest_voxel, verify},
+        register::{Deadline, PreparedCloud, RegisterPlan, suggest_voxel, verify},
         simulate::{shapes, simulate},
         solve::{assess, methods, solve},
         stages::{clean, estimate_normals, fpfh, match_features, voxel_down_sample},
@@ -76,7 +70,7 @@ mod core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::quiet_decoders();
-        module.add("CHUNK", super::batch::usual_chunk())?;
+        module.add("CHUNK", super::batch::default_chunk())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

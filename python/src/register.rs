@@ -1,20 +1,23 @@
-//! Two raw clouds → transform.
+//! Registration of two clouds.
 
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
-use pcr99::{Positive, Scale, Similarity, Status};
-use pcr99_cloud::{RawCloud, Refinement, RegisterParams, register_until, verify::Assessment, voxel::Density};
+use pcr99::{Positive, Similarity};
+use pcr99_cloud::{RawCloud, verify::Assessment, voxel::Density};
+use pcr99_document::{Document as ResultDocument, Inputs};
+use pcr99_plan::text;
 use pyo3::prelude::*;
 
 use crate::{
     arrays::{array, rows},
+    document::{Document, FitFields, fit_fields},
     error::Failure,
-    solve::{GivenScale, Outcome, outcome, scale, similarity},
+    solve::{PyScale, given_scale, given_threads, named, similarity},
     work::{self, Interrupted},
 };
 
-/// A cloud made ready to be registered many times.
+/// Cloud that is prepared once and registered many times.
 #[pyclass(frozen, module = "pcr99._core")]
 #[derive(Debug)]
 pub(crate) struct PreparedCloud {
@@ -40,125 +43,120 @@ impl PreparedCloud {
         Ok(Self { cloud: Arc::new(cloud) })
     }
 
-    /// Points as they were given.
+    /// Number of points that were passed.
     #[getter]
     fn given(&self) -> usize {
         self.cloud.given()
     }
 
-    /// Points left out: NaN or infinite.
+    /// Number of removed points that were NaN or infinite.
     #[getter]
     fn not_finite(&self) -> usize {
         self.cloud.not_finite()
     }
 
-    /// Points left out: equal to an earlier one.
+    /// Number of removed points that were equal to an earlier one.
     #[getter]
     fn duplicates(&self) -> usize {
         self.cloud.duplicates()
     }
 
-    /// The points that are left, where they were given.
+    /// Points that are kept, in the coordinates of the caller.
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let middle = self.cloud.center();
-        let place = |p: &[f64; 3]| std::array::from_fn(|axis| p[axis] + middle[axis]);
-        array::<f64, 3>(py, self.cloud.points().iter().map(place).collect())
+        let center = self.cloud.center();
+        let point = |p: &[f64; 3]| std::array::from_fn(|axis| p[axis] + center[axis]);
+        array::<f64, 3>(py, self.cloud.points().iter().map(point).collect())
     }
 
-    /// The middle of the cloud.
+    /// Median of the points on each axis.
     #[getter]
     fn center<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.cloud.center())
     }
 }
 
-/// The options of `register`.
+/// Options of `register`; `None` means the default.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct RegisterOptions {
     voxel: Option<f64>,
-    scale: Option<GivenScale>,
-    refine: Option<String>,
+    scale: Option<PyScale>,
+    refine: String,
     candidates: Option<usize>,
     threads: Option<usize>,
     time_limit: Option<f64>,
     seed: u64,
 }
 
-impl RegisterOptions {
-    fn params(&self, initial: Option<Similarity>) -> Result<RegisterParams, Failure> {
-        let scale = scale(self.scale)?;
-        let mut params = RegisterParams::new()
-            .with_scale(scale)
-            .with_seed(self.seed)
-            .with_threads(work::thread_count(self.threads))
-            .with_refinement(refinement(self.refine.as_deref())?);
-        if let Some(voxel) = self.voxel {
-            params = params.with_voxel(voxel)?;
-        }
-        if let Some(candidates) = self.candidates {
-            params = params.with_candidates(candidates)?;
-        }
-        if let Some(initial) = initial {
-            if let Scale::Known(known) = scale
-                && (initial.scale() / known.get() - 1.0).abs() >= 1e-3
-            {
-                return Err(Failure::Value(format!(
-                    "initial has scale {}, but scale={}: make them agree, or give scale=None",
-                    initial.scale(),
-                    known.get()
-                )));
-            }
-            params = params.with_initial(initial);
-        }
-        Ok(params)
-    }
-}
+/// Running clock of a time limit.
+#[pyclass(frozen, module = "pcr99._core")]
+#[derive(Debug)]
+pub(crate) struct Deadline(pcr99_plan::Deadline);
 
-fn refinement(name: Option<&str>) -> Result<Refinement, Failure> {
-    match name {
-        Some("point-to-plane") => Ok(Refinement::PointToPlane),
-        Some("point-to-point") => Ok(Refinement::PointToPoint),
-        None | Some("none") => Ok(Refinement::None),
-        Some(other) => Err(Failure::Value(format!(
-            "refine=\"{other}\" is unknown: give \"point-to-plane\", \"point-to-point\" or None"
-        ))),
-    }
-}
+/// Checked options of `register`. They are checked before the clouds are read.
+#[pyclass(frozen, module = "pcr99._core")]
+#[derive(Debug)]
+pub(crate) struct RegisterPlan(pcr99_plan::RegisterPlan);
 
-/// Finds the transform between two clouds; with it come the matches that were searched, source and target beside each other.
-#[pyfunction]
-pub(crate) fn register<'py>(
-    py: Python<'py>,
-    source: Bound<'py, PreparedCloud>,
-    target: Bound<'py, PreparedCloud>,
-    initial: Option<PyReadonlyArray2<'py, f64>>,
-    options: RegisterOptions,
-) -> PyResult<(Outcome<'py>, Option<Bound<'py, PyArray2<f64>>>)> {
-    let (source, target) = (Arc::clone(&source.get().cloud), Arc::clone(&target.get().cloud));
-    let initial: Option<Vec<[f64; 4]>> = initial.map(|matrix| rows(&matrix)).transpose()?;
-    let limit = options.time_limit;
-    let (document, inliers, verdict, points) =
-        work::run_until(py, limit, Interrupted::Leave, move |watch| {
-            let initial = initial.map(|matrix| similarity("initial", &matrix)).transpose()?;
-            let params = options.params(initial)?;
-            let mut found = register_until(&source, &target, &params, &|| watch.check())?;
-            let status = match found.status {
-                Status::Registered => "registered",
-                Status::NotReliable => "NOT RELIABLE",
-                Status::NoSolution => "NO SOLUTION",
+#[pymethods]
+impl RegisterPlan {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        initial: Option<PyReadonlyArray2<'_, f64>>,
+        options: RegisterOptions,
+    ) -> PyResult<Self> {
+        let initial: Option<Vec<[f64; 4]>> = initial.map(|matrix| rows(&matrix)).transpose()?;
+        let plan = || -> Result<_, Failure> {
+            let options = pcr99_plan::RegisterOptions {
+                scale: Some(given_scale(options.scale)),
+                voxel: options.voxel,
+                refine: Some(named("refine", &options.refine, text::refinement)?),
+                initial: initial.map(|matrix| similarity("initial", &matrix)).transpose()?,
+                candidates: options.candidates,
+                threads: given_threads(options.threads),
+                time_limit: options.time_limit,
+                seed: Some(options.seed),
             };
-            let inliers = found.matches.as_ref().map_or(Vec::new(), |matches| matches.inliers.clone());
+            Ok(pcr99_plan::RegisterPlan::new(&options)?)
+        };
+        plan().map(Self).map_err(|failure| failure.raised(py))
+    }
+
+    /// Starts the clock of the time limit.
+    fn deadline(&self) -> Deadline {
+        Deadline(self.0.deadline())
+    }
+
+    /// Finds the transform between two clouds, whose files are named by `source_file` and `target_file`. Also returns the matches that
+    /// were searched, K×6.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        source: Bound<'py, PreparedCloud>,
+        target: Bound<'py, PreparedCloud>,
+        source_file: Option<String>,
+        target_file: Option<String>,
+        deadline: Bound<'py, Deadline>,
+    ) -> PyResult<(Document, Option<Bound<'py, PyArray2<f64>>>)> {
+        let (source, target) = (Arc::clone(&source.get().cloud), Arc::clone(&target.get().cloud));
+        let plan = self.0.clone();
+        let (document, points) = work::run_until(py, deadline.get().0, Interrupted::Leave, move |watch| {
+            let mut found = plan.run(&source, &target, &|| watch.check())?;
             let points = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
-            let document = pcr99_cloud::document::of_clouds(&found);
-            Ok((document, inliers, format!("{status}: {}", found.reason()), points))
+            Ok((ResultDocument::of_clouds(&found), points))
         })?;
-    let beside = |[[a, b, c], [d, e, f]]: [[f64; 3]; 2]| [a, b, c, d, e, f];
-    let points = points.map(|points| array(py, points.into_iter().map(beside).collect())).transpose()?;
-    Ok((outcome(py, document, &inliers, verdict), points))
+        let mut inputs = Inputs::default();
+        (inputs.source, inputs.target) = (source_file, target_file);
+        let is_from_file = inputs != Inputs::default();
+        let document = Document(document.with_inputs(is_from_file.then_some(inputs)));
+        let row = |[[a, b, c], [d, e, f]]: [[f64; 3]; 2]| [a, b, c, d, e, f];
+        let points = points.map(|points| array(py, points.into_iter().map(row).collect())).transpose()?;
+        Ok((document, points))
+    }
 }
 
-/// The edge of a voxel that suits two clouds, in units of the target.
+/// Default voxel edge for two clouds, in target units.
 #[pyfunction]
 pub(crate) fn suggest_voxel(
     py: Python<'_>,
@@ -173,35 +171,30 @@ pub(crate) fn suggest_voxel(
     })
 }
 
-/// What two clouds say of a pose: overlap of the source and of the target, share of agreeing normals, residual in voxels.
+/// Fit of two clouds under a transform. Without `voxel`, the default voxel edge is used.
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
     source: Bound<'_, PreparedCloud>,
     target: Bound<'_, PreparedCloud>,
     transform: PyReadonlyArray2<'_, f64>,
-    voxel: f64,
+    voxel: Option<f64>,
     threads: Option<usize>,
-) -> PyResult<[f64; 6]> {
+) -> PyResult<FitFields> {
     let (source, target) = (Arc::clone(&source.get().cloud), Arc::clone(&target.get().cloud));
     let matrix: Vec<[f64; 4]> = rows(&transform)?;
     work::run(py, move || {
-        let voxel = Positive::new("voxel", voxel)?.get();
         let pose = similarity("transform", &matrix)?;
-        // Clouds are kept relative to their middle.
+        let voxel = match voxel {
+            Some(voxel) => Positive::new("voxel", voxel)?.get(),
+            None => Density::common_voxel(&source.density().scaled(pose.scale()), target.density()),
+        };
+        // Prepared clouds are relative to their centers.
         let shift = |by: [f64; 3]| Similarity::from_translation(by);
         let inner = shift(source.center()).then(&pose).then(&shift(target.center().map(|x| -x)));
         let assessment = work::with_threads(threads, || {
             Assessment::of(&source.sampled(voxel / pose.scale()), &target.sampled(voxel), &inner, voxel)
         })?;
-        let a = assessment;
-        Ok([
-            a.overlap_source,
-            a.overlap_target,
-            a.normal_agreement,
-            a.residual_voxels,
-            a.conflict_fraction,
-            a.off_plane_fraction,
-        ])
+        Ok(fit_fields(&assessment.into()))
     })
 }

@@ -1,4 +1,4 @@
-//! Problems with known truth.
+//! Simulated problems with known truth.
 
 use numpy::{PyArray2, PyReadonlyArray2};
 use pcr99_lab::{OutlierCenter, Recipe, ScaleChoice, Shape};
@@ -10,9 +10,9 @@ use crate::{
     work,
 };
 
-/// A problem with known truth: source, target and the truth as a document.
+/// Generates a problem: source points, target points, and the truth as JSON.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "one for each choice")]
+#[expect(clippy::too_many_arguments, reason = "one argument for each option")]
 #[expect(clippy::type_complexity, reason = "two arrays and a text")]
 pub(crate) fn simulate<'py>(
     py: Python<'py>,
@@ -32,14 +32,14 @@ pub(crate) fn simulate<'py>(
         }
         (None, Some(name)) => Some(Shape::builtin(name).ok_or_else(|| {
             let known = Shape::BUILTIN_NAMES.join(", ");
-            Failure::Value(format!("shape `{name}` is neither built in ({known}) nor a file")).raised(py)
+            Failure::Value(format!("`shape` must be one of {known}, or a file, got `{name}`")).raised(py)
         })?),
         (None, None) => None,
     };
     let problem = work::run(py, move || {
         let center = center.ok_or_else(|| {
             let known = OutlierCenter::ALL.map(OutlierCenter::name).join("\" or \"");
-            Failure::Value(format!("outlier_center must be \"{known}\""))
+            Failure::Value(format!("`outlier_center` must be \"{known}\""))
         })?;
         let mut recipe = Recipe::default();
         if let Some(shape) = shape {
@@ -58,7 +58,7 @@ pub(crate) fn simulate<'py>(
     Ok((array(py, problem.source)?, array(py, problem.target)?, truth))
 }
 
-/// The names of the built-in shapes.
+/// Names of the built-in shapes.
 #[pyfunction]
 pub(crate) fn shapes() -> Vec<&'static str> {
     Shape::BUILTIN_NAMES.to_vec()

@@ -1,58 +1,52 @@
-//! Matches → transform.
+//! Registration of matches.
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pcr99::{Correspondences, Positive, Registration, Scale, Solver, paper};
-use pcr99_baselines::{Method, Solvers};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pcr99::{Correspondences, Positive};
+use pcr99_document::Document as ResultDocument;
+use pcr99_plan::{GivenScale, Method, PaperOptions, SolvePlan, Solvers, text};
 use pyo3::prelude::*;
-use serde_json::Value;
 
 use crate::{
-    arrays::{index_pairs, indices, rows},
+    arrays::{index_pairs, rows},
+    document::Document,
     error::Failure,
     work,
 };
 
-/// A document without its inliers, the inliers, and the verdict in words.
-pub(crate) type Outcome<'py> = (String, Bound<'py, PyArray1<i64>>, String);
-
-/// `document` is given back without its inliers, of which there may be a million.
-pub(crate) fn outcome<'py>(
-    py: Python<'py>,
-    mut document: Value,
-    inliers: &[usize],
-    verdict: String,
-) -> Outcome<'py> {
-    document["inliers"] = Value::Null;
-    (document.to_string(), indices(py, inliers.iter().copied()), verdict)
-}
-
-/// What is known of the scale; nothing when it is not there.
+/// Scale as the package passes it; `None` is an unknown scale.
 #[derive(Debug, Clone, Copy, FromPyObject)]
-pub(crate) enum GivenScale {
+pub(crate) enum PyScale {
     Known(f64),
-    Between(f64, f64),
+    Range(f64, f64),
 }
 
-/// As the library has it.
-pub(crate) fn scale(given: Option<GivenScale>) -> Result<Scale, Failure> {
-    Ok(match given {
-        None => Scale::Unknown,
-        Some(GivenScale::Known(s)) => Scale::known(s)?,
-        Some(GivenScale::Between(low, high)) => Scale::between(low, high)?,
-    })
+/// Scale as the plan takes it.
+pub(crate) fn given_scale(scale: Option<PyScale>) -> GivenScale {
+    match scale {
+        None => GivenScale::Unknown,
+        Some(PyScale::Known(scale)) => GivenScale::Known(scale),
+        Some(PyScale::Range(low, high)) => GivenScale::Range(low, high),
+    }
 }
 
-/// The options of `solve`; those that are not there have the library's defaults.
+/// Number of threads as the plan takes it. 0 stays 0, so that the plan can refuse it.
+pub(crate) fn given_threads(threads: Option<usize>) -> Option<usize> {
+    if threads == Some(0) { threads } else { Some(work::thread_count(threads)) }
+}
+
+/// Options of `solve`; `None` means the default.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct SolveOptions {
-    scale: Option<GivenScale>,
+    scale: Option<PyScale>,
     threshold: Option<f64>,
     method: String,
     threads: Option<usize>,
     time_limit: Option<f64>,
     seed: u64,
     candidates: Option<usize>,
+    effort: Option<u64>,
+    miss_probability: Option<f64>,
     memory_budget: Option<u64>,
     epsilon: Option<f64>,
     grid_step: Option<f64>,
@@ -62,114 +56,50 @@ pub(crate) struct SolveOptions {
     hypothesis_limit: Option<u64>,
 }
 
-/// A method with its parameters.
-enum Plan {
-    Default(pcr99::Params),
-    Paper(paper::Params),
-    Baseline(Method, Positive),
-}
-
 impl SolveOptions {
-    fn plan(&self, method: Method, scale: Scale) -> Result<Plan, Failure> {
-        let paper = matches!(method, Method::Paper | Method::PaperRandom);
-        let of_paper = [
-            ("epsilon", self.epsilon.is_some()),
-            ("grid_step", self.grid_step.is_some()),
-            ("batch", self.batch.is_some()),
-            ("min_inliers", self.min_inliers.is_some()),
-            ("min_inlier_fraction", self.min_inlier_fraction.is_some()),
-            ("hypothesis_limit", self.hypothesis_limit.is_some()),
-        ];
-        if let Some((name, _)) = of_paper.iter().find(|(_, given)| *given && !paper) {
-            return Err(Failure::Value(format!(
-                "{name} is a parameter of the paper's methods: leave it out, or give method=\"paper\""
-            )));
-        }
-        if method == Method::Default {
-            return self.default_params().map(Plan::Default);
-        }
-        if self.candidates.is_some() {
-            return Err(Failure::Value(format!(
-                "candidates is a parameter of the default method: leave it out, or leave out method=\"{method}\""
-            )));
-        }
-        if matches!(scale, Scale::Between(..)) {
-            return Err(Failure::Value(format!(
-                "method \"{method}\" takes no range of scales: give one number or None, or leave out method"
-            )));
-        }
-        let threshold = self.threshold.ok_or_else(|| {
-            Failure::Value(format!(
-                "method \"{method}\" needs a threshold: how far a right match may be off, in target units (about five \
-                 standard deviations of the noise)"
-            ))
-        })?;
-        let threshold = Positive::new("threshold", threshold)?;
-        if paper {
-            return self.paper_params(threshold, method).map(Plan::Paper);
-        }
-        if !matches!(scale, Scale::Known(_)) && !method.finds_scale() {
-            return Err(Failure::Value(format!(
-                "method \"{method}\" must be told the scale: give a number, or leave out method"
-            )));
-        }
-        Ok(Plan::Baseline(method, threshold))
-    }
-
-    fn default_params(&self) -> Result<pcr99::Params, Failure> {
-        let mut params =
-            pcr99::Params::new().with_seed(self.seed).with_threads(work::thread_count(self.threads));
-        if let Some(threshold) = self.threshold {
-            params = params.with_threshold(threshold)?;
-        }
-        if let Some(candidates) = self.candidates {
-            params = params.with_candidates(candidates)?;
-        }
-        if let Some(mib) = self.memory_budget {
-            params = params.with_memory_budget(mib.saturating_mul(1 << 20));
-        }
-        Ok(params)
-    }
-
-    fn paper_params(&self, threshold: Positive, method: Method) -> Result<paper::Params, Failure> {
-        let mut params = paper::Params::new(threshold.get())?;
-        if let Some(epsilon) = self.epsilon {
-            params = params.with_epsilon(epsilon)?;
-        }
-        if let Some(step) = self.grid_step {
-            params = params.with_grid_step(step)?;
-        }
-        if let Some(batch) = self.batch {
-            params = params.with_batch(batch)?;
-        }
-        if self.min_inliers.is_some() || self.min_inlier_fraction.is_some() {
-            let usual = paper::MinInliers::default();
-            let least = self.min_inliers.unwrap_or(usual.at_least());
-            let fraction = self.min_inlier_fraction.unwrap_or(usual.fraction());
-            params = params.with_min_inliers(paper::MinInliers::new(least, fraction)?);
-        }
-        if let Some(limit) = self.hypothesis_limit {
-            params = params.with_hypothesis_limit(limit)?;
-        }
-        if let Some(mib) = self.memory_budget {
-            params = params.with_memory_budget(mib.saturating_mul(1 << 20));
-        }
-        Ok(match method {
-            Method::PaperRandom => params.with_sampling(paper::Sampling::random(self.seed)),
-            _ => params,
-        })
+    fn plan(&self) -> Result<SolvePlan, Failure> {
+        let options = pcr99_plan::SolveOptions {
+            scale: Some(given_scale(self.scale)),
+            threshold: self.threshold,
+            method: Some(named("method", &self.method, text::method)?),
+            threads: given_threads(self.threads),
+            memory_budget_mib: self.memory_budget,
+            time_limit: self.time_limit,
+            seed: Some(self.seed),
+            candidates: self.candidates,
+            effort: self.effort,
+            miss_probability: self.miss_probability,
+            paper: PaperOptions {
+                epsilon: self.epsilon,
+                grid_step: self.grid_step,
+                batch: self.batch,
+                min_inliers: self.min_inliers,
+                min_inlier_fraction: self.min_inlier_fraction,
+                hypothesis_limit: self.hypothesis_limit,
+            },
+        };
+        Ok(SolvePlan::new(&options)?)
     }
 }
 
-/// Matches as they were given.
-struct Given {
+/// Value of the option `name` with the given `text`.
+pub(crate) fn named<T>(
+    name: &str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, text::Expected>,
+) -> Result<T, Failure> {
+    parse(text).map_err(|expected| Failure::Value(format!("`{name}` is `{text}`: {expected}")))
+}
+
+/// Matches as the caller passed them.
+struct Matches {
     source: Vec<[f64; 3]>,
     target: Vec<[f64; 3]>,
     indices: Option<Vec<[usize; 2]>>,
     weights: Option<Vec<f64>>,
 }
 
-impl Given {
+impl Matches {
     fn new(
         py: Python<'_>,
         source: &PyReadonlyArray2<'_, f64>,
@@ -204,34 +134,17 @@ pub(crate) fn solve<'py>(
     indices: Option<PyReadonlyArray2<'py, i64>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     options: SolveOptions,
-) -> PyResult<Outcome<'py>> {
-    let given = Given::new(py, &source, &target, indices, weights)?;
-    let limit = options.time_limit;
-    let (document, found, verdict) = work::run_here(py, limit, move |stop| {
-        let method: Method = options.method.parse()?;
-        let scale = scale(options.scale)?;
-        let plan = options.plan(method, scale)?;
-        let pairs = given.checked()?;
-        let found = match plan {
-            Plan::Default(params) => Solver::new().solve_until(&pairs, scale, &params, stop)?,
-            Plan::Paper(params) => paper::Solver::new().solve_until(&pairs, scale, &params, stop)?,
-            Plan::Baseline(method, threshold) => {
-                Solvers::new().solve(method, &pairs, scale, threshold, options.seed, stop)?
-            }
-        };
-        Ok(described(method.name(), pairs.len(), found))
-    })?;
-    Ok(outcome(py, document, &found, verdict))
+) -> PyResult<Document> {
+    let plan = options.plan().map_err(|failure| failure.raised(py))?;
+    let matches = Matches::new(py, &source, &target, indices, weights)?;
+    work::run_here(py, plan.deadline(), move |stop| {
+        let pairs = matches.checked()?;
+        let found = plan.run(&pairs, &mut Solvers::new(), stop)?;
+        Ok(Document(ResultDocument::of_matches(plan.method().name(), &found)))
+    })
 }
 
-/// The document without its inliers, these, and the verdict.
-fn described(method: &str, matches: usize, mut found: Registration) -> (Value, Vec<usize>, String) {
-    let verdict = pcr99_cli::verdict(&found);
-    let inliers = std::mem::take(&mut found.inliers);
-    (pcr99_cloud::document::of_matches(method, matches, &found), inliers, verdict)
-}
-
-/// Judges a transform from elsewhere.
+/// Judges a given transform.
 #[pyfunction]
 pub(crate) fn assess<'py>(
     py: Python<'py>,
@@ -240,30 +153,26 @@ pub(crate) fn assess<'py>(
     indices: Option<PyReadonlyArray2<'py, i64>>,
     transform: PyReadonlyArray2<'py, f64>,
     threshold: f64,
-) -> PyResult<Outcome<'py>> {
-    let given = Given::new(py, &source, &target, indices, None)?;
+) -> PyResult<Document> {
+    let matches = Matches::new(py, &source, &target, indices, None)?;
     let matrix: Vec<[f64; 4]> = rows(&transform)?;
-    let (document, found, verdict) = work::run(py, move || {
+    work::run(py, move || {
         let threshold = Positive::new("threshold", threshold)?;
         let model = similarity("transform", &matrix)?;
-        let pairs = given.checked()?;
-        Ok(described("assess", pairs.len(), pcr99::assess(&pairs, &model, threshold)))
-    })?;
-    Ok(outcome(py, document, &found, verdict))
+        let pairs = matches.checked()?;
+        let found = pcr99::assess(&pairs, &model, threshold);
+        Ok(Document(ResultDocument::of_matches("assess", &found)))
+    })
 }
 
-/// The transform of a 4×4 matrix.
+/// Similarity transform of a 4×4 matrix, the value of the argument `name`.
 pub(crate) fn similarity(name: &str, rows: &[[f64; 4]]) -> Result<pcr99::Similarity, Failure> {
-    let matrix: Option<&[[f64; 4]; 4]> = rows.try_into().ok();
-    let wrong = || {
-        Failure::Value(format!(
-            "{name} is not [sR t; 0 1] with a rotation R and a positive scale s: check that it is not transposed"
-        ))
-    };
-    matrix.and_then(|matrix| pcr99::Similarity::from_matrix(matrix).ok()).ok_or_else(wrong)
+    let wrong = |error: &dyn std::fmt::Display| Failure::Value(format!("`{name}`: {error}"));
+    let matrix: &[[f64; 4]; 4] = rows.try_into().map_err(|_| wrong(&"expected a 4×4 matrix"))?;
+    pcr99::Similarity::from_matrix(matrix).map_err(|error| wrong(&error))
 }
 
-/// The names of the methods.
+/// Names of the methods.
 #[pyfunction]
 pub(crate) fn methods() -> Vec<&'static str> {
     Method::ALL.map(Method::name).to_vec()

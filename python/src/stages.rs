@@ -1,4 +1,4 @@
-//! The stages of the way from two raw clouds to a pose, one by one.
+//! The stages of the registration of two clouds, one function each.
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pcr99::Positive;
@@ -19,12 +19,12 @@ use crate::{
     work,
 };
 
-/// Neighbours that may be kept for all points together: 12 bytes each.
-const MOST_NEIGHBORS: f64 = 3e8;
-/// Points whose neighbours are counted to tell how many there will be.
+/// Maximum number of neighbours of all points together. At 12 bytes each, they take 3.6 GB.
+const MAX_NEIGHBORS: f64 = 3e8;
+/// Number of points whose neighbours are counted to estimate the total. They tell a few dozen neighbours from thousands.
 const COUNTED: usize = 256;
 
-/// Finite points, each once: these, their indices, and how many were left out as not finite and as duplicates.
+/// Removes non-finite and duplicate points. Returns the points, their indices, and the numbers of removed non-finite and duplicate points.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "two arrays and two counts")]
 pub(crate) fn clean<'py>(
@@ -37,7 +37,7 @@ pub(crate) fn clean<'py>(
     Ok((array(py, cleaned.points)?, kept, cleaned.not_finite, cleaned.duplicates))
 }
 
-/// The centroids of voxels.
+/// Centroids of the points in each voxel.
 #[pyfunction]
 pub(crate) fn voxel_down_sample<'py>(
     py: Python<'py>,
@@ -48,13 +48,13 @@ pub(crate) fn voxel_down_sample<'py>(
     let points: Vec<[f64; 3]> = rows(&points)?;
     let sampled = work::run(py, move || {
         let voxel = Positive::new("voxel", voxel)?.get();
-        // About the middle, so that an offset (UTM) costs no digits.
-        let (center, centred) = about_middle(points);
+        // Relative to the center, so that a large offset (UTM) costs no digits.
+        let (center, centred) = centred(points);
         let sample = work::with_threads(threads, || VoxelSample::of(&centred, voxel))?;
         if sample.strays > 0 {
             return Err(Failure::Value(format!(
-                "{} points are more than a million voxels of {voxel} from the middle of the cloud: use larger voxels, or \
-                 leave these points out",
+                "{} points are more than a million voxels of {voxel} from the center of the cloud: use larger voxels, or \
+                 remove these points",
                 sample.strays
             )));
         }
@@ -64,7 +64,8 @@ pub(crate) fn voxel_down_sample<'py>(
     array(py, sampled)
 }
 
-/// The normals of points: towards `viewpoint`, or so that neighbours agree; zero where there is none.
+/// Normals of points. They point towards `viewpoint`, or are oriented consistently between neighbours without it. A normal is zero where
+/// the neighbours determine no plane.
 #[pyfunction]
 pub(crate) fn estimate_normals<'py>(
     py: Python<'py>,
@@ -76,7 +77,7 @@ pub(crate) fn estimate_normals<'py>(
     let points: Vec<[f64; 3]> = rows(&points)?;
     let found = work::run(py, move || {
         let radius = Positive::new("radius", radius)?.get();
-        let (center, centred) = about_middle(points);
+        let (center, centred) = centred(points);
         work::with_threads(threads, || {
             let tree = KdTree::new(&centred);
             if let Some(place) = viewpoint {
@@ -94,7 +95,7 @@ pub(crate) fn estimate_normals<'py>(
     array(py, found)
 }
 
-/// The descriptors of points with normals: which points have one, the signed and the unsigned ones.
+/// Descriptors of points with normals: the indices of the points that have one, the signed and the unsigned descriptors.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "three arrays")]
 pub(crate) fn fpfh<'py>(
@@ -109,12 +110,12 @@ pub(crate) fn fpfh<'py>(
         let radius = Positive::new("radius", radius)?.get();
         if points.len() != normals.len() {
             return Err(Failure::Value(format!(
-                "{} normals for {} points: give one for each point",
+                "{} normals for {} points: pass one for each point",
                 normals.len(),
                 points.len()
             )));
         }
-        let (_, centred) = about_middle(points);
+        let (_, centred) = centred(points);
         work::with_threads(threads, || {
             let near = neighbors(&KdTree::new(&centred), &centred, radius)?;
             Ok(Fpfh::of(&centred, &normals, &near, radius))
@@ -124,7 +125,7 @@ pub(crate) fn fpfh<'py>(
     Ok((kept, array(py, found.signed)?, array(py, found.unsigned)?))
 }
 
-/// Pairs of nearest descriptors.
+/// Index pairs of nearest descriptors.
 #[pyfunction]
 pub(crate) fn match_features<'py>(
     py: Python<'py>,
@@ -149,14 +150,14 @@ pub(crate) fn match_features<'py>(
     array(py, pairs)
 }
 
-/// The middle of the points, and the points relative to it.
-fn about_middle(mut points: Vec<[f64; 3]>) -> ([f64; 3], Vec<[f64; 3]>) {
+/// Center of the points, and the points relative to it.
+fn centred(mut points: Vec<[f64; 3]>) -> ([f64; 3], Vec<[f64; 3]>) {
     let center = middle(&points);
     points.iter_mut().for_each(|p| *p = std::array::from_fn(|axis| p[axis] - center[axis]));
     (center, points)
 }
 
-/// The neighbours of all points, unless they would fill the memory.
+/// Neighbours of all points within `radius`; an error if they would need too much memory.
 fn neighbors(tree: &KdTree, points: &[[f64; 3]], radius: f64) -> Result<Neighbors, Failure> {
     let stride = points.len().div_ceil(COUNTED).max(1);
     let looked_at = points.iter().step_by(stride);
@@ -166,10 +167,10 @@ fn neighbors(tree: &KdTree, points: &[[f64; 3]], radius: f64) -> Result<Neighbor
         places += 1;
     }
     let each = count as f64 / f64::from(places.max(1));
-    if each * points.len() as f64 > MOST_NEIGHBORS {
+    if each * points.len() as f64 > MAX_NEIGHBORS {
         return Err(Failure::Memory(format!(
-            "within radius {radius}, each of the {} points has about {each:.0} neighbours, which are too many to keep: use a \
-             smaller radius, or voxel_down_sample first",
+            "each of the {} points has about {each:.0} neighbours within radius {radius}, too many to keep: use a smaller \
+             radius, or voxel_down_sample first",
             points.len()
         )));
     }

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures and helpers of the tests."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
 @pytest.fixture(scope="session")
 def problem() -> pcr99.Problem:
-    """A hundred right matches among a thousand."""
+    """A thousand matches, a hundred of them correct."""
     return pcr99.simulate(outliers=0.9, seed=1)
 
 
 @pytest.fixture(scope="session")
 def clouds() -> tuple[np.ndarray, np.ndarray]:
-    """A cloud and the same turned and moved, sampled anew."""
+    """Two samples of one surface; the second is turned and moved."""
     return hills(seed=1), hills(seed=2) @ TURN.T + [7.0, -3.0, 2.0]
 
 
 @pytest.fixture(scope="session")
 def registered(clouds: tuple[np.ndarray, np.ndarray]) -> pcr99.CloudRegistration:
-    """Their registration."""
+    """The registration of these clouds."""
     return pcr99.register(*clouds)
 
 
@@ -75,7 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def rows() -> list[dict[str, Any]]:
-    """Pairs of all kinds, three of which are not registered."""
+    """Pairs of all kinds. Three are not registered."""
     matches = [{"pair_id": f"m{seed}", "pairs": f"{seed}.csv", "seed": seed} for seed in range(5)]
     return [
         *matches,
@@ -98,7 +98,7 @@ def done(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> pcr99.Batc
 
 
 def slow_pairs(directory: Path, count: int = 60, points: int = 400) -> Path:
-    """Pairs that take a while each, and are all the same."""
+    """A manifest of equal pairs that take long to search."""
     rng = np.random.default_rng(0)
     pcr99.write_matches(directory / "slow.csv", rng.random((points, 3)), rng.random((points, 3)))
     rows = [{"pair_id": str(i), "pairs": "slow.csv"} for i in range(count)]
@@ -106,20 +106,20 @@ def slow_pairs(directory: Path, count: int = 60, points: int = 400) -> Path:
 
 
 def finished(directory: Path) -> int:
-    """Pairs in part files."""
+    """Number of pairs in part files."""
     return sum(len(part.read_bytes().splitlines()) - 1 for part in directory.glob("parts/part-*.jsonl"))
 
 
 def wait_for(condition: Any, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it takes too long"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes]]:
-    """A manifest and its results."""
+    """A slow manifest and its expected results."""
     directory = tmp_path_factory.mktemp("slow")
     manifest = slow_pairs(directory)
     return manifest, written(pcr99.batch(manifest, directory / "out").output)

@@ -1,4 +1,4 @@
-"""Many pairs on this machine."""
+"""Registration of many pairs on this machine."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_parquet(done: pcr99.BatchResult, rows: list[dict[str, Any]], place: Pat
     parquet = pytest.importorskip("pyarrow.parquet")
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pyarrow.table({name: [row.get(name) for row in rows] for name in names})
-    # Numbers of any size, and names that are written once.
+    # Single-precision numbers, and dictionary-encoded strings.
     single = table.column("voxel").cast(pyarrow.float32())
     table = table.set_column(names.index("voxel"), "voxel", single)
     pair = table.column("pair_id").dictionary_encode()
@@ -87,7 +87,7 @@ def test_parquet(done: pcr99.BatchResult, rows: list[dict[str, Any]], place: Pat
     absolute = [{k: str(place / v) if k in ("pairs", "source", "target") and v else v for k, v in row.items()} for row in rows]
     table = pyarrow.Table.from_pylist([{name: row.get(name) for name in names} for row in absolute])
     assert pcr99.batch(table, tmp_path / "table").registered == done.registered
-    # What is no Parquet, or no manifest.
+    # A truncated file, and an invalid manifest.
     (tmp_path / "cut.parquet").write_bytes((place / "pairs.parquet").read_bytes()[:200])
     with pytest.raises(pcr99.FileFormatError, match=r"cut\.parquet"):
         pcr99.batch(tmp_path / "cut.parquet", tmp_path / "no")
@@ -133,14 +133,14 @@ def test_options_for_empty_cells(place: Path, tmp_path: Path) -> None:
         ([{"pair_id": "a", "pairs": "x", "Seed": 3}], ValueError, "no such column as `Seed`; it is called `seed`"),
         ([{"pair_id": "a", "pairs": "x", "colour": 3}], ValueError, "no such column as `colour`"),
         ([{"pair_id": "a", "pairs": "x", "seed": -1}], ValueError, "row 0 .*pair `a`: `seed` is `-1`"),
-        ([{"pair_id": "a", "pairs": "x", "seed": True}], TypeError, "seed is True"),
-        ([{"pair_id": "a", "pairs": ["x"]}], TypeError, "pairs must be a text or a number, not list"),
+        ([{"pair_id": "a", "pairs": "x", "seed": True}], TypeError, "`seed` must be a string or a number, not bool"),
+        ([{"pair_id": "a", "pairs": ["x"]}], TypeError, "`pairs` must be a string or a number, not list"),
         ([{"pair_id": None, "pairs": "x"}], ValueError, "`pair_id` is empty"),
-        ([{"pair_id": "a", "pairs": "x", 3: 4}], TypeError, "columns are names, not int"),
-        ([("a", "x")], TypeError, "row 0 .*a row is a dictionary .*not tuple"),
-        (["pairs.csv"], TypeError, "a row is a dictionary"),
-        ({"pair_id": ["a"], "pairs": ["x", "y"]}, ValueError, "not of one length"),
-        ({"pair_id": "a", "pairs": "x"}, TypeError, "a column is a list"),
+        ([{"pair_id": "a", "pairs": "x", 3: 4}], TypeError, "names of columns must be strings, not int"),
+        ([("a", "x")], TypeError, "row 0 .*a row must be a dictionary .*not tuple"),
+        (["pairs.csv"], TypeError, "a row must be a dictionary"),
+        ({"pair_id": ["a"], "pairs": ["x", "y"]}, ValueError, "different lengths"),
+        ({"pair_id": "a", "pairs": "x"}, TypeError, "a column must be a list"),
         (7, TypeError, "a path, rows or a table, not int"),
         (None, TypeError, "a path, rows or a table, not NoneType"),
     ],
@@ -171,14 +171,14 @@ def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
 def test_bad_options(manifest: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for options, kind, message in [
-        ({"colour": 3}, TypeError, "no option 'colour'; options of pairs are initial, memory_budget"),
+        ({"colour": 3}, TypeError, "no option `colour`; the options of pairs are effort, initial, memory_budget"),
         ({"scale": 0}, ValueError, "`scale` is `0.0`"),
         ({"scale": "large"}, ValueError, "`scale` is `large`"),
         ({"method": "magic"}, ValueError, "`method` is `magic`: expected one of default, paper"),
-        ({"threads": 0}, ValueError, "threads must be at least 1"),
-        ({"chunk": 0}, ValueError, "chunk must be at least 1"),
-        ({"cache": 1.5}, TypeError, "cache must be a whole number"),
-        ({"progress": 3}, TypeError, "progress must be a function"),
+        ({"threads": 0}, ValueError, "`threads` must be at least 1"),
+        ({"chunk": 0}, ValueError, "`chunk` must be at least 1"),
+        ({"cache": 1.5}, TypeError, "`cache` must be an integer"),
+        ({"progress": 3}, TypeError, "`progress` must be a function"),
     ]:
         with pytest.raises(kind, match=message):
             pcr99.batch(manifest, out, **options)  # type: ignore[arg-type]
@@ -192,8 +192,8 @@ def test_bad_options(manifest: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_directories_that_cannot_be(done: pcr99.BatchResult, manifest: Path, place: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileExistsError, match=r"holds a batch already: go on with it \(resume=True\)") as error:
+def test_bad_output_directories(done: pcr99.BatchResult, manifest: Path, place: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError, match="already holds a batch: continue it with resume=True") as error:
         pcr99.batch(manifest, done.output)
     assert isinstance(error.value, pcr99.FileExists) and error.value.filename == str(done.output)
     with pytest.raises(pcr99.FileExists, match="is not empty, and not from a batch"):
@@ -207,7 +207,7 @@ def test_directories_that_cannot_be(done: pcr99.BatchResult, manifest: Path, pla
         pcr99.batch(manifest, tmp_path / "file")
 
 
-def test_an_end_by_ones_own_function(slow: tuple[Path, list[bytes]], tmp_path: Path) -> None:
+def test_progress_function_ends_a_batch(slow: tuple[Path, list[bytes]], tmp_path: Path) -> None:
     manifest, expected = slow
     seen: list[pcr99.Progress] = []
 
@@ -218,7 +218,7 @@ def test_an_end_by_ones_own_function(slow: tuple[Path, list[bytes]], tmp_path: P
 
     with pytest.raises(TimeoutError, match="enough"):
         pcr99.batch(manifest, tmp_path / "out", threads=1, progress=stop)
-    # What was finished is kept, the directory is free again.
+    # Finished pairs are kept, and the directory is unlocked.
     kept = finished(tmp_path / "out")
     assert 5 <= kept < 60 and not (tmp_path / "out/results.csv").exists()
     assert seen[-1].pairs == 60 and seen[-1].seconds_left is not None and "of 60 pairs, " in str(seen[-1])
@@ -233,7 +233,7 @@ def test_ended_and_resumed(slow: tuple[Path, list[bytes]], ending: signal.Signal
     out = tmp_path / "out"
     code = f"""
 import signal, pcr99
-# Ignored where the tests run in the background.
+# A shell in the background ignores the signal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     pcr99.batch({str(manifest)!r}, {str(out)!r}, threads=1, chunk=3)
@@ -252,11 +252,11 @@ except KeyboardInterrupt:
     parts = {part: part.stat().st_mtime_ns for part in out.glob("parts/part-*.jsonl")}
     done = pcr99.batch(manifest, out, resume=True)
     assert done.finished_before == kept and written(out) == expected
-    # Nothing was done twice.
+    # No pair was run twice.
     assert finished(out) == 60 and all(part.stat().st_mtime_ns == before for part, before in parts.items())
 
 
-def test_columns_of_ones_own(place: Path, tmp_path: Path) -> None:
+def test_user_columns(place: Path, tmp_path: Path) -> None:
     row = {"pair_id": "a", "pairs": place / "0.csv"}
     plain = pcr99.batch([row], tmp_path / "plain")
     tables = [[{**row, "_truth": np.eye(4), "_checked": True}], {**{name: [value] for name, value in row.items()}, "_note": [None]}]
@@ -268,7 +268,7 @@ def test_failed_pairs_again(place: Path, tmp_path: Path) -> None:
     rows = [{"pair_id": "now", "pairs": place / "0.csv"}, {"pair_id": "later", "pairs": tmp_path / "later.csv"}]
     assert pcr99.batch(rows, tmp_path / "out").failed == 1
     (tmp_path / "later.csv").write_bytes((place / "1.csv").read_bytes())
-    with pytest.warns(UserWarning, match="one finished pair, `later`, have changed .* retry_changed=True runs these again") as caught:
+    with pytest.warns(UserWarning, match="one finished pair, `later`, have changed .* retry_changed=True runs these pairs again") as caught:
         assert pcr99.batch(rows, tmp_path / "out", resume=True).failed == 1
     assert caught[0].filename == __file__
     again = pcr99.batch(rows, tmp_path / "out", resume=True, retry_failed=True)
@@ -282,16 +282,16 @@ def test_lines_of_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     from pcr99 import _progress
 
     monkeypatch.setattr(_progress, "_LINE_EVERY", 0.0)
-    _progress.Teller(True)(10, 2, 4, 1)
-    _progress.Teller(None)(10, 2, 4, 1)
+    _progress.ProgressReporter(True)(10, 2, 4, 1)
+    _progress.ProgressReporter(None)(10, 2, 4, 1)
     line = capsys.readouterr().err
     assert line.startswith("6 of 10 pairs, 1 failed, ") and line.endswith(" left\n") and line.count("\n") == 1
     assert [_progress._duration(s) for s in (0.2, 99, 100, 3599, 7260)] == ["1 s", "99 s", "1 min 40 s", "59 min 59 s", "2 h 01 min"]
-    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(_progress, "_BAR_DELAY", 0.0)
     monkeypatch.setattr(_progress, "_BAR_EVERY", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    teller = _progress.Teller(None)
-    teller(10, 0, 5, 0)
-    teller.close()
+    reporter = _progress.ProgressReporter(None)
+    reporter(10, 0, 5, 0)
+    reporter.close()
     bar = capsys.readouterr().err
     assert "=>" in bar and "5 of 10 pairs" in bar and bar.endswith("\r\x1b[2K")

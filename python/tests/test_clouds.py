@@ -1,4 +1,4 @@
-"""Two raw clouds, their stages, and their files."""
+"""Registration of two clouds, its stages, and files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pcr99
 
 
 class Open3dCloud:
-    """Stands for ``open3d.geometry.PointCloud``: vectors that NumPy can read."""
+    """Replacement for ``open3d.geometry.PointCloud``: vectors that NumPy can read."""
 
     class Vector:
         def __init__(self, rows: np.ndarray) -> None:
@@ -30,7 +30,7 @@ class Open3dCloud:
 
 
 class Open3dTensorCloud:
-    """Stands for ``open3d.t.geometry.PointCloud``."""
+    """Replacement for ``open3d.t.geometry.PointCloud``."""
 
     class Tensor:
         def __init__(self, rows: np.ndarray) -> None:
@@ -50,10 +50,11 @@ def test_the_pose_is_found(registered: pcr99.CloudRegistration) -> None:
     r = registered
     assert r and isinstance(r, pcr99.CloudRegistration)
     assert np.abs(r.rotation - TURN).max() < 0.01 and np.abs(r.translation - [7.0, -3.0, 2.0]).max() < 0.03
-    assert r.fitness > 0.9 and r.overlap.target > 0.9 and r.normal_agreement > 0.9 and r.rmse < 0.05
+    assert r.fitness == r.fit.overlap_source > 0.9 and r.fit.overlap_target > 0.9 and r.fit.normal_agreement > 0.9 and r.rmse < 0.05
+    assert r.fit.conflict_fraction < 0.1 and r.fit.off_plane_fraction > 0.5 and r.fit.residual_voxels < 0.5
     assert r.information.shape == (6, 6) and r.voxel > 0.0
     assert r.clouds["source"].points == 3600 and 0 < r.clouds["target"].sampled <= 3600
-    assert r.candidates[0].overlap.source > 0.9 and "agree" in r.reason and r.inlier_rmse is None
+    assert r.candidates[0].fit.overlap_source > 0.9 and r.doubt is None and r.reason and r.inlier_rmse is None
 
 
 def test_every_form_of_a_cloud(clouds, registered: pcr99.CloudRegistration, tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_open3d_conventions(clouds) -> None:
     r = pcr99.solve(Open3dCloud(source), Open3dCloud(source @ TURN.T), indices=pairs)
     assert r and np.abs(r.rotation - TURN).max() < 1e-9
     assert np.array_equal(r.apply(Open3dCloud(source)), r.apply(source))
-    # Tensors, and what a table with missing values makes of numbers.
+    # Tensors, and arrays of objects as a table with missing values has them.
     for form in (Open3dTensorCloud.Tensor, lambda rows: rows.astype(object)):
         assert pcr99.solve(form(source), form(source @ TURN.T), indices=pairs) == r
     up = np.tile([0.0, 0.0, 1.0], (len(target), 1))
@@ -115,7 +116,7 @@ def test_missing_points_are_counted(clouds) -> None:
 def test_unrelated_clouds_are_not_registered() -> None:
     rng = np.random.default_rng(0)
     r = pcr99.register(hills(600), rng.normal(size=(600, 3)))
-    assert not r and r.reason
+    assert not r and r.doubt and r.reason
 
 
 def test_stages(clouds) -> None:
@@ -140,7 +141,7 @@ def test_stages(clouds) -> None:
 
 def test_features_of_open3d() -> None:
     class Feature:
-        """Stands for ``open3d.pipelines.registration.Feature``."""
+        """Replacement for ``open3d.pipelines.registration.Feature``."""
 
         def __init__(self, rows: np.ndarray) -> None:
             self.data = rows.T
@@ -174,12 +175,12 @@ def test_bad_stages(clouds) -> None:
         (lambda: pcr99.voxel_down_sample(cloud, 1e-310), "larger voxels|`voxel`"),
         (lambda: pcr99.voxel_down_sample(cloud, 1e-9), "larger voxels"),
         (lambda: pcr99.estimate_normals(cloud, -1), "`radius`"),
-        (lambda: pcr99.estimate_normals(cloud, 1, viewpoint=[1, 2]), "viewpoint must be three"),
+        (lambda: pcr99.estimate_normals(cloud, 1, viewpoint=[1, 2]), "`viewpoint` must be three"),
         (lambda: pcr99.fpfh(cloud, normals[1:], 1.0), "3599 normals for 3600 points"),
         (lambda: pcr99.match_features(normals, normals), "N×33"),
-        (lambda: pcr99.match_features(np.zeros((33, 9)), np.zeros((9, 33))), r"source is 33×9, as Open3D has it"),
-        (lambda: pcr99.match_features(np.full((9, 33), np.nan), np.zeros((9, 33))), "source is not FPFH"),
-        (lambda: pcr99.match_features(np.zeros((9, 33)), np.full((9, 33), 1e9)), "target is not FPFH"),
+        (lambda: pcr99.match_features(np.zeros((33, 9)), np.zeros((9, 33))), r"`source` is 33×9, Open3D's layout"),
+        (lambda: pcr99.match_features(np.full((9, 33), np.nan), np.zeros((9, 33))), "`source` is not FPFH"),
+        (lambda: pcr99.match_features(np.zeros((9, 33)), np.full((9, 33), 1e9)), "`target` is not FPFH"),
         (lambda: pcr99.verify(cloud, cloud, np.eye(4), voxel=0.0), "voxel"),
         (lambda: pcr99.suggest_voxel(cloud, scale=0), "scale"),
     ):
@@ -206,11 +207,11 @@ def test_files(clouds, tmp_path: Path, extension: str) -> None:
     assert np.array_equal(pcr99.read_cloud(path).colors, colors)
 
 
-def test_what_is_lost_is_said(tmp_path: Path) -> None:
+def test_losses_are_warned_of(tmp_path: Path) -> None:
     points = np.vstack([hills(20), [[np.nan] * 3]])
-    with pytest.warns(UserWarning, match="1 points that are not finite were left out"):
+    with pytest.warns(UserWarning, match="removed 1 non-finite points"):
         pcr99.write_points(tmp_path / "a.xyz", points)
-    with pytest.warns(UserWarning, match="no place for viewpoint"):
+    with pytest.warns(UserWarning, match="the format cannot store viewpoint"):
         pcr99.write_cloud(tmp_path / "a.ply", pcr99.Cloud(points, viewpoint=np.zeros(3)))
     assert repr(pcr99.read_cloud(tmp_path / "a.xyz")) == "<Cloud: 20 points>"
 
@@ -242,7 +243,7 @@ def test_bad_files(tmp_path: Path) -> None:
     for path in (tmp_path / "a.gif", tmp_path / "no" / "a.ply"):
         with pytest.raises(OSError, match="cannot write"):
             pcr99.write_points(path, hills(9))
-    with pytest.raises(pcr99.InvalidType, match="path must be a path"):
+    with pytest.raises(pcr99.InvalidType, match="`path` must be a path"):
         pcr99.read_points(3)
     with pytest.raises(pcr99.InvalidInput, match="null character"):
         pcr99.read_points("a\0b")

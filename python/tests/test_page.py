@@ -1,4 +1,4 @@
-"""Pages of results: the same as the program's, self-contained, and never half-written."""
+"""Pages of results: the same as the program's, self-contained, and never written in part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def data_of(page: str) -> dict:
 
 
 def fetches(page: str) -> list:
-    """What a browser would load: addresses of elements, apart from the embedded library, which only has them in its texts."""
+    """Addresses that a browser would load. Scripts are skipped: the embedded library has addresses only in its texts."""
     outside = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     return [address for address in re.findall(r'(?:src|href)="([^"]*)"', outside) if not address.startswith("data:")]
 
@@ -44,12 +44,12 @@ def test_matches(solved: pcr99.Registration, problem: pcr99.Problem, tmp_path: P
     assert fetches(page) == [] and "<script src" not in page and "default-src 'none'" in page
     assert "<script>alert" not in page and "&lt;script&gt;alert(" in page
     assert f"pcr99 {pcr99.__version__}" in page
-    assert "pcr99.solve(src, dst).save_page(" in page
-    # The numbers are those of the result.
+    assert "pcr99.solve(source, target).save_page(" in page
+    # The page has the numbers of the result.
     copied = np.array([line.split() for line in data_of(page)["poses"][0]["copy"]["matrix"].splitlines()], dtype=float)
     assert np.array_equal(copied, solved.transform)
     assert sorted(os.listdir(tmp_path)) == ["view.html"]
-    # Again, over it: the same bytes.
+    # Writing again gives the same bytes.
     assert page_of(solved, tmp_path / "view.html", title='<script>alert("1")</script> & more') == page
 
 
@@ -71,7 +71,7 @@ def test_indices(problem: pcr99.Problem, tmp_path: Path) -> None:
     back = pickle.loads(pickle.dumps(r))
     with pytest.raises(pcr99.InvalidInput, match=f"made from {len(pairs)} matches"):
         back.save_page(tmp_path / "q.html", source=problem.source, target=target)
-    with pytest.raises(pcr99.InvalidInput, match="target is missing"):
+    with pytest.raises(pcr99.InvalidInput, match="`target` is missing"):
         r.save_page(tmp_path / "q.html", source=problem.source)
     assert not (tmp_path / "q.html").exists()
     back.save_page(tmp_path / "q.html", source=problem.source[pairs[:, 0]], target=target[pairs[:, 1]])
@@ -124,7 +124,7 @@ def test_after_pickling(solved: pcr99.Registration, registered: pcr99.CloudRegis
         back = pickle.loads(pickle.dumps(r))
         assert back == r and hash(back) == hash(r)
         for only in ({}, {"source": problem.source}, {"target": problem.target}):
-            with pytest.raises(pcr99.InvalidInput, match="give them.*source=source, target=target"):
+            with pytest.raises(pcr99.InvalidInput, match="pass them.*source=source, target=target"):
                 back.save_page(tmp_path / "view.html", **only)
     assert os.listdir(tmp_path) == []
     back = pickle.loads(pickle.dumps(solved))

@@ -45,7 +45,7 @@ def test_the_lock_is_released() -> None:
 
 @pytest.mark.parametrize("way", ["spawn", "fork"])
 def test_other_processes(way: str) -> None:
-    # Threads of our own are in use before and during the fork.
+    # The package uses threads before and during the fork.
     expected = [solve_seed(seed) for seed in range(3)]
     cloud = np.random.default_rng(0).random((500, 3))
     pcr99.voxel_down_sample(cloud, 0.1)
@@ -91,7 +91,7 @@ except KeyboardInterrupt:
     assert time.monotonic() - start < 10.0
 
 
-def test_a_handler_of_ones_own_is_asked() -> None:
+def test_a_signal_handler_of_the_user_runs() -> None:
     code = """
 import signal, numpy as np, pcr99
 def late(*_):

@@ -1,4 +1,4 @@
-"""Many pairs on two local workers of Ray. Its start may take a minute on a busy machine."""
+"""Registration of many pairs on two local workers of Ray. Its start may take a minute on a busy machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pcr99
 import pcr99.ray
 
 pytest.importorskip("ray")
-# Ray's own affair.
+# Ray itself raises warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -37,7 +37,7 @@ def test_the_same_as_on_threads(cluster: Any, done: pcr99.BatchResult, manifest:
     assert (on_ray.registered, on_ray.failed, on_ray.finished_before) == (7, 2, 0)
     assert len(list((tmp_path / "out/parts").iterdir())) == 5
     assert (seen[-1].finished, seen[-1].failed) == (10, 2)
-    # Either goes on with what the other has begun; Ray is the user's, and goes on running.
+    # Each can resume a batch of the other, and a Ray that the user started keeps running.
     assert pcr99.batch(manifest, tmp_path / "out", resume=True).finished_before == 10
     assert pcr99.ray.batch(manifest, tmp_path / "out", resume=True).finished_before == 10
     assert cluster.is_initialized()
@@ -55,9 +55,9 @@ def test_bad_input_starts_nothing(manifest: Path, place: Path, tmp_path: Path) -
     out = tmp_path / "out"
     with pytest.raises(pcr99.InvalidInput, match="`pair_id`"):
         pcr99.ray.batch([{"pairs": "x"}], out)
-    with pytest.raises(pcr99.InvalidInput, match="chunk must be at least 1"):
+    with pytest.raises(pcr99.InvalidInput, match="`chunk` must be at least 1"):
         pcr99.ray.batch(manifest, out, chunk=0)
-    with pytest.raises(TypeError, match="address must be a text"):
+    with pytest.raises(TypeError, match="`address` must be a string"):
         pcr99.ray.batch(manifest, out, address=3)  # type: ignore[arg-type]
     with pytest.raises(pcr99.FileExists, match="not from a batch"):
         pcr99.ray.batch(manifest, place)
@@ -72,7 +72,7 @@ def test_without_ray(manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def readers(path: Path) -> list[int]:
-    """Other processes that have a file open."""
+    """Other processes that have `path` open."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and int(process.name) != os.getpid():
@@ -85,10 +85,10 @@ def readers(path: Path) -> list[int]:
 
 
 def test_a_pair_that_kills_its_worker(cluster: Any, place: Path, tmp_path: Path) -> None:
-    # Whoever reads from the pipe is killed: the worker that has this pair.
+    # The process that reads from the pipe is killed: the worker that runs this pair.
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    # Open all the time, so that no reader ever comes to the end of it.
+    # Open all the time, so that no reader reaches the end of the file.
     descriptor = os.open(pipe, os.O_RDWR)
     over, killed = threading.Event(), set()
 
@@ -109,19 +109,19 @@ def test_a_pair_that_kills_its_worker(cluster: Any, place: Path, tmp_path: Path)
         over.set()
         killer.join()
         os.close(descriptor)
-    # Once with the others, once with one of them, and then alone.
+    # It dies once with the other pairs, once with one of them, and then alone.
     assert 4 <= len(killed) <= 5
     assert (done.registered, done.failed) == (5, 1)
     deadly = list(done)[2]
-    assert deadly["pair_id"] == "deadly" and deadly["error"].startswith("the process that ran it died 3 times: ")
+    assert deadly["pair_id"] == "deadly" and deadly["error"].startswith("the worker process died 3 times: ")
 
 
 def test_directories_that_are_not_shared(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pcr99 import _core, _worker
+    from pcr99 import _core, _ray_run, _worker
 
-    monkeypatch.setattr(pcr99.ray, "_SEEN_WITHIN", 0.3)
-    with pytest.raises(pcr99.FileNotFound, match="which node7 has written, is not there: all machines must share"):
-        pcr99.ray._see(str(tmp_path / "part-0.jsonl"), "node7")
+    monkeypatch.setattr(_ray_run, "_VISIBLE_WITHIN", 0.3)
+    with pytest.raises(pcr99.FileNotFound, match="written by node7, is not visible here: all machines must share"):
+        _ray_run.wait_for_file(str(tmp_path / "part-0.jsonl"), "node7")
     nothing = '{"base": "/", "rows": []}'
     receipt = _worker.run_chunk(pcr99.__version__, str(tmp_path / "not here"), nothing, None)
     assert isinstance(receipt.error, pcr99.FileError) and "no batch in" in str(receipt.error)
@@ -167,8 +167,8 @@ def test_killed_interrupted_and_resumed(slow: tuple[Path, list[bytes]], tmp_path
         _, told = process.communicate(timeout=120)
         assert process.returncode == (130 if ending == signal.SIGINT else -signal.SIGKILL), told
         if ending == signal.SIGINT:
-            assert told.endswith("interrupted; what is finished is kept: go on with the same command and --resume\n")
-        # Nothing of Ray stays behind.
+            assert told.endswith("interrupted; finished pairs are kept: continue with the same command and --resume\n")
+        # All processes of Ray end.
         wait_for(lambda: not processes(token), 120)
         kept = finished(out)
         assert kept < 60
@@ -192,7 +192,7 @@ def test_bad_usage_of_the_program(manifest: Path, tmp_path: Path, capsys: pytest
     write_csv(tmp_path / "one.csv", [{"pair_id": "a", "pairs": "x"}])
     assert pcr99.batch(tmp_path / "one.csv", tmp_path / "out").failed == 1
     command = [str(tmp_path / "one.csv"), "--output", str(tmp_path / "out")]
-    assert pcr99.ray.main(command) == 2 and "go on with it (--resume)" in capsys.readouterr().err
-    # Nothing is left to do: Ray is not even started.
+    assert pcr99.ray.main(command) == 2 and "continue it with --resume" in capsys.readouterr().err
+    # All pairs are finished, so Ray is not started.
     assert pcr99.ray.main([*command, "--resume", "--json"]) == 1
     assert '"finished_before": 1' in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Matches → transform."""
+"""Registration of matches."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_no_consensus_is_an_outcome() -> None:
     rng = np.random.default_rng(0)
     r = pcr99.solve(rng.random((200, 3)), rng.random((200, 3)))
     assert not r and r.status in {"not_reliable", "no_solution"}
-    assert r.reason and repr(r).startswith("<Registration NO")
+    assert r.doubt and r.reason and repr(r).startswith("<Registration no") and r.reason in repr(r)
     plane = rng.random((50, 3)) * [1, 1, 0]
     assert pcr99.solve(plane, plane).status in {"registered", "not_reliable"}
 
