@@ -24,6 +24,8 @@
 /// Wall-clock time of the stages of a computation.
 pub mod clock;
 
+mod convert;
+
 mod dispatch;
 
 /// Eigenvalues of small symmetric matrices.

@@ -44,6 +44,9 @@ pub enum SimilarityError {
     /// The quaternion of the rotation is zero or not finite.
     #[error("the quaternion of a rotation must be finite and not zero, got {0:?}")]
     Quaternion([f64; 4]),
+    /// The scale is not 1, but the other type has none.
+    #[error("the transform has the scale {0}, but an isometry keeps lengths")]
+    NotRigid(f64),
     /// The last row of a 4×4 matrix is not `0 0 0 1`.
     #[error("the last row of a transform must be 0 0 0 1, got {0:?}")]
     LastRow([f64; 4]),

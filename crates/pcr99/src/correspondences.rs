@@ -39,14 +39,83 @@ impl Correspondences {
     /// * [`Error::AllEqual`] or [`Error::Collinear`] when the points of one side are equal or on one line;
     /// * [`Error::ExtremeUnits`] when the scale between the two sides would overflow.
     pub fn new(source: &[[f64; 3]], target: &[[f64; 3]]) -> Result<Self, Error> {
+        Self::with_precision(source, target, f64::EPSILON)
+    }
+
+    /// Matches in single precision, as many sensors and meshes store them.
+    ///
+    /// The coordinates are converted without loss. Differences that are within the rounding of single precision are treated as rounding, for instance
+    /// when points are tested for lying on one line.
+    ///
+    /// ```
+    /// use pcr99::Correspondences;
+    ///
+    /// let points = [[0.0_f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.5]];
+    /// assert_eq!(Correspondences::from_f32(&points, &points)?.len(), 3);
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Correspondences::new`].
+    pub fn from_f32(source: &[[f32; 3]], target: &[[f32; 3]]) -> Result<Self, Error> {
+        let wide =
+            |points: &[[f32; 3]]| -> Vec<[f64; 3]> { points.iter().map(|p| p.map(f64::from)).collect() };
+        Self::with_precision(&wide(source), &wide(target), f64::from(f32::EPSILON))
+    }
+
+    /// Matches from two sequences of any type of point that converts to three numbers: arrays, tuples, the points and vectors of `nalgebra` and `glam`.
+    ///
+    /// ```
+    /// use pcr99::Correspondences;
+    ///
+    /// let source = (0..5).map(|i| { let x = f64::from(i); [x, x * x, 1.0] });
+    /// let target = (0..5).map(|i| { let x = f64::from(i); (x + 1.0, x * x, 2.0) });
+    /// assert_eq!(Correspondences::from_points(source, target)?.len(), 5);
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Correspondences::new`].
+    pub fn from_points(
+        source: impl IntoIterator<Item: Into<[f64; 3]>>,
+        target: impl IntoIterator<Item: Into<[f64; 3]>>,
+    ) -> Result<Self, Error> {
+        let source: Vec<[f64; 3]> = source.into_iter().map(Into::into).collect();
+        let target: Vec<[f64; 3]> = target.into_iter().map(Into::into).collect();
+        Self::new(&source, &target)
+    }
+
+    /// Matches from a sequence of pairs of a source and a target point.
+    ///
+    /// ```
+    /// use pcr99::Correspondences;
+    ///
+    /// let source = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    /// let pairs = source.iter().map(|p| (*p, p.map(|x| 2.0 * x)));
+    /// assert_eq!(Correspondences::from_pairs(pairs)?.len(), 4);
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Correspondences::new`].
+    pub fn from_pairs(
+        pairs: impl IntoIterator<Item = (impl Into<[f64; 3]>, impl Into<[f64; 3]>)>,
+    ) -> Result<Self, Error> {
+        let (source, target): (Vec<[f64; 3]>, Vec<[f64; 3]>) =
+            pairs.into_iter().map(|(a, b)| (a.into(), b.into())).unzip();
+        Self::new(&source, &target)
+    }
+
+    /// As [`Correspondences::new`], for coordinates with a relative rounding error of `epsilon`.
+    fn with_precision(source: &[[f64; 3]], target: &[[f64; 3]], epsilon: f64) -> Result<Self, Error> {
         if source.len() != target.len() {
             return Err(Error::UnequalLengths { source_points: source.len(), target_points: target.len() });
         }
         if source.len() < 3 {
             return Err(Error::TooFewMatches { found: source.len() });
         }
-        let (source_frame, a) = Frame::of(source, Side::Source)?;
-        let (target_frame, b) = Frame::of(target, Side::Target)?;
+        let (source_frame, a) = Frame::of(source, Side::Source, epsilon)?;
+        let (target_frame, b) = Frame::of(target, Side::Target, epsilon)?;
         Frame::check_room(&source_frame, &target_frame)?;
         Ok(Self { points: Soa { a, b }, source: source_frame, target: target_frame, weights: None })
     }
@@ -238,7 +307,7 @@ impl Frame {
     ///
     /// The centre is the lower median on each axis. The unit is the extent of the points, or four times that of the nearer half when some
     /// are much farther away. Up to `SAMPLE` points, both are independent of the order of the points to the bit.
-    fn of(points: &[[f64; 3]], side: Side) -> Result<(Self, [Vec<f64>; 3]), Error> {
+    fn of(points: &[[f64; 3]], side: Side, epsilon: f64) -> Result<(Self, [Vec<f64>; 3]), Error> {
         if let Some(index) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
             return Err(Error::NotFinite { side, index });
         }
@@ -262,13 +331,13 @@ impl Frame {
         let bulk = lower_median(sample.iter().map(distance).filter(|&d| d > 0.0));
         let unit = power_of_two_at_least(bulk.map_or(reach, |bulk| reach.min(4.0 * bulk)));
         let offset = center.iter().fold(0.0, |m: f64, x| m.max(x.abs())) / unit;
-        let frame = Self { center, unit, rounding: 4.0 * f64::EPSILON * (offset + 1.0) };
+        let frame = Self { center, unit, rounding: 4.0 * epsilon * (offset + 1.0) };
         // Divided first, since a difference of the largest numbers would overflow.
         let coordinate = |x: f64, center: f64| (x / unit - center / unit).clamp(-FARTHEST, FARTHEST);
         let inward = |axis: usize| points.iter().map(|p| coordinate(p[axis], center[axis])).collect();
         let columns: [Vec<f64>; 3] = std::array::from_fn(inward);
 
-        if are_collinear(&columns, offset) {
+        if are_collinear(&columns, offset, epsilon) {
             return Err(Error::Collinear { side });
         }
         Ok((frame, columns))
@@ -301,7 +370,7 @@ fn power_of_two_at_least(x: f64) -> f64 {
 
 /// Whether all points lie on the line through two distant ones, up to rounding of the caller's coordinates. `offset` is the distance of
 /// the caller's origin from the centre.
-fn are_collinear(columns: &[Vec<f64>; 3], offset: f64) -> bool {
+fn are_collinear(columns: &[Vec<f64>; 3], offset: f64, epsilon: f64) -> bool {
     let point = |i: usize| columns.each_ref().map(|column| column[i]);
     let all = || (0..columns[0].len()).map(point);
     let distance_sq = |p: [f64; 3], q: [f64; 3]| dot(minus(p, q), minus(p, q));
@@ -317,8 +386,7 @@ fn are_collinear(columns: &[Vec<f64>; 3], offset: f64) -> bool {
     let near = farthest_from(far);
     let along = minus(far, near);
     let length = dot(along, along).sqrt();
-    let rounding =
-        |p: [f64; 3]| 8.0 * f64::EPSILON * (offset + p.iter().fold(0.0, |m: f64, x| m.max(x.abs())));
+    let rounding = |p: [f64; 3]| 8.0 * epsilon * (offset + p.iter().fold(0.0, |m: f64, x| m.max(x.abs())));
     all().all(|p| {
         let from_near = minus(p, near);
         let off = cross(along, from_near);
@@ -455,6 +523,39 @@ mod tests {
             let (got, want) = (back.apply(p), truth.apply(p));
             assert!((0..3).all(|axis| (got[axis] - want[axis]).abs() < 1e-12), "{got:?} {want:?}");
         }
+    }
+
+    /// In single precision at an offset of 10⁶, points on a line are up to a sixteenth off it.
+    #[test]
+    fn single_precision_is_taken_into_account() {
+        let line: Vec<[f32; 3]> = (0..20).map(|i| [1.1_f32, 2.3, -0.7].map(|d| 1e6 + d * i as f32)).collect();
+        let spread: Vec<[f32; 3]> =
+            (0..20_u8).map(|i| TRIANGLE[usize::from(i % 3)].map(|x| x as f32)).collect();
+        let refused = Correspondences::from_f32(&line, &spread).unwrap_err();
+        assert_eq!(refused, Error::Collinear { side: Side::Source });
+        let wide: Vec<[f64; 3]> = line.iter().map(|p| p.map(f64::from)).collect();
+        let spread: Vec<[f64; 3]> = spread.iter().map(|p| p.map(f64::from)).collect();
+        assert!(Correspondences::new(&wide, &spread).is_ok(), "rounded off the line");
+    }
+
+    #[test]
+    fn sequences_of_points_are_the_same_matches() {
+        let target = TRIANGLE.map(|[x, y, z]| [y, x, z + 1.0]);
+        let matches = Correspondences::new(&TRIANGLE, &target).unwrap();
+        let zipped = TRIANGLE.iter().copied().zip(target);
+        for same in [
+            Correspondences::from_points(TRIANGLE, target.map(|[x, y, z]| (x, y, z))),
+            Correspondences::from_pairs(zipped),
+            Correspondences::from_f32(
+                &TRIANGLE.map(|p| p.map(|x| x as f32)),
+                &target.map(|p| p.map(|x| x as f32)),
+            ),
+        ] {
+            let same = same.unwrap();
+            assert_eq!((&same.points().a, &same.points().b), (&matches.points().a, &matches.points().b));
+        }
+        let unequal = Correspondences::from_points(TRIANGLE, target[..2].iter().copied()).unwrap_err();
+        assert_eq!(unequal, Error::UnequalLengths { source_points: 3, target_points: 2 });
     }
 
     #[test]

@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-use super::{subset::Subset, threads::WORTH_IT};
+use super::{
+    subset::Subset,
+    threads::{self, WORTH_IT},
+};
 use pcr99_base::{
     kernel::{
         edges::{consistent_rows, count_bits, edges_of, mirror, pair_supports},
@@ -26,6 +27,9 @@ const WIDEST_TOLERANCE: f32 = 0.4;
 const MOST_SLICES: u8 = 40;
 /// Smallest number of slices.
 const FEWEST_SLICES: u8 = 12;
+
+/// Rows of matches that one thread judges at a time. The number only has to be the same in every run, because it fixes the order of the pairs.
+const CHUNK: usize = 512;
 
 /// The consistency graphs of one subset.
 #[derive(Debug, Default)]
@@ -127,11 +131,7 @@ impl Edges {
         let spans = |(block, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
             slice_spans(&subset.columns, 64 * block, slicing, Spans { width: span, first, more });
         };
-        if n < WORTH_IT {
-            first.chunks_mut(64 * span).zip(more.chunks_mut(64 * span)).enumerate().for_each(spans);
-        } else {
-            first.par_chunks_mut(64 * span).zip(more.par_chunks_mut(64 * span)).enumerate().for_each(spans);
-        }
+        threads::for_each(first.chunks_mut(64 * span).zip(more.chunks_mut(64 * span)).enumerate(), n, spans);
         mirror_bytes(&mut self.first[..n * span], span);
         mirror_bytes(&mut self.more[..n * span], span);
         // Each block of 64 matches has its rows in every slice.
@@ -188,20 +188,11 @@ impl Edges {
         if self.n < WORTH_IT {
             self.judge(0..self.n, &differences, wanted, &mut work, out);
         } else {
-            let chunks: Vec<Vec<Pair>> = (0..self.n.div_ceil(512))
-                .into_par_iter()
-                .map_init(Work::default, |work, chunk| {
-                    let mut out = Vec::new();
-                    self.judge(
-                        512 * chunk..self.n.min(512 * chunk + 512),
-                        &differences,
-                        wanted,
-                        work,
-                        &mut out,
-                    );
-                    out
-                })
-                .collect();
+            let chunks = threads::map(0..self.n.div_ceil(CHUNK), |work: &mut Work, chunk| {
+                let (mut out, rows) = (Vec::new(), CHUNK * chunk..self.n.min(CHUNK * chunk + CHUNK));
+                self.judge(rows, &differences, wanted, work, &mut out);
+                out
+            });
             out.extend(chunks.into_iter().flatten());
         }
         self.work = work;
@@ -330,13 +321,13 @@ fn grow<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) {
 }
 
 /// Calls `make` with the index and the content of each part of `size`, in parallel when `n` is at least `WORTH_IT`.
-fn for_each_part<T: Send>(all: &mut [T], size: usize, n: usize, make: impl Fn(usize, &mut [T]) + Sync) {
-    let each = |(k, part): (usize, &mut [T])| make(k, part);
-    if n < WORTH_IT {
-        all.chunks_mut(size).enumerate().for_each(each);
-    } else {
-        all.par_chunks_mut(size).enumerate().for_each(each);
-    }
+fn for_each_part<T: Send>(
+    all: &mut [T],
+    size: usize,
+    n: usize,
+    make: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
+    threads::for_each(all.chunks_mut(size).enumerate(), n, |(k, part)| make(k, part));
 }
 
 /// Number of slices that show a consensus of a `share` of the matches. The common neighbours expected by chance grow with the square
