@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use crate::{browser, cargo, python::target_directory, root};
 
 /// Width and height of a picture, in pixels: the verdict and both views, without the tables below.
-const SIZE: &str = "1000,700";
+const SIZE: &str = "1000,760";
 /// Milliseconds of the page's own time until the picture is taken; both views are drawn by then.
 const PATIENCE: &str = "15000";
 
@@ -31,7 +31,7 @@ pub(crate) fn draw() -> Result<()> {
     fs::create_dir_all(&work)?;
     let example = release.join("examples/two_scans");
     run(&example, &["."], &work, 0)?;
-    run(&example, &["other", "room, others"], &work, 0)?;
+    run(&example, &["other", "room view, others"], &work, 0)?;
     let program = release.join("pcr99");
     let problem = ["simulate", "--outliers", "0.99", "--scale", "2.5", "--output", "matches.csv"];
     run(&program, &problem, &work, 0)?;

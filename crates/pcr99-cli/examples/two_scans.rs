@@ -1,7 +1,7 @@
 //! Writes two scans of a generated scene, as the tutorial uses them:
 //! `cargo run --release --example two_scans -- DIRECTORY [FAMILY] [SEED]`.
 //!
-//! FAMILY is one of the families of `crates/pcr99-cloud/tests/scenes`, such as `room` (the default) or `corridor`. The files are `scan1.ply` (the source),
+//! FAMILY is one of the families of `crates/pcr99-cloud/tests/scenes`, such as `room view` (the default) or `corridor`. The files are `scan1.ply` (the source),
 //! `scan2.ply` (the target) and, for scans of the same place, `truth.txt`: the 4×4 matrix that maps `scan1` onto `scan2`.
 
 #![allow(clippy::print_stdout, reason = "says what was written")]
@@ -15,13 +15,15 @@ use std::{error::Error, fmt::Write, fs, path::Path};
 use pcr99_cloud::{Cloud, write_cloud};
 use scenes::{FAMILIES, Scans};
 
-/// Seed without an argument: the scans overlap by about half.
+/// Family without an argument: two views of a room that overlap by about half.
+const FAMILY: &str = "room view";
+/// Seed without an argument.
 const SEED: u64 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let directory = Path::new(args.first().ok_or("name the directory to write to")?);
-    let name = args.get(1).map_or("room", String::as_str);
+    let name = args.get(1).map_or(FAMILY, String::as_str);
     let seed = args.get(2).map_or(Ok(SEED), |seed| seed.parse())?;
     let family = FAMILIES.iter().find(|(family, _)| *family == name);
     let (_, make) = family.ok_or_else(|| {

@@ -1,8 +1,8 @@
-//! Numbers that pages quote are those of the code.
+//! Numbers, files and names that pages quote are those of the code.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
-use crate::markdown::root;
+use crate::markdown::{inline_code, pages, root};
 
 /// Page, what it says, the file of the code, and the definition in it that the page quotes.
 const FACTS: &[[&str; 4]] = &[
@@ -33,15 +33,23 @@ const FACTS: &[[&str; 4]] = &[
         "explanation/search.md",
         "at least 0.6, a conservative",
         "pcr99/src/search/progress.rs",
-        "RECOGNISED: f64 = 0.6;",
+        "RECOGNITION_RATE: f64 = 0.6;",
     ],
     [
         "explanation/search.md",
         "fewer than seven members",
         "pcr99/src/search/progress.rs",
-        "ENOUGH: usize = 7;",
+        "ENOUGH_INLIERS: usize = 7;",
     ],
-    ["explanation/search.md", "100 000 by default", "pcr99/src/search/mod.rs", "FULL_EFFORT: u64 = 100_000;"],
+    ["explanation/search.md", "10⁻⁶ by default", "pcr99/src/search/params.rs", "miss_probability: 1e-6,"],
+    ["how-to/choose-options.md", "10⁻⁶ by default", "pcr99/src/search/params.rs", "miss_probability: 1e-6,"],
+    ["how-to/choose-options.md", "1024 by default", "pcr99/src/search/params.rs", "memory_budget: 1 << 30,"],
+    [
+        "explanation/search.md",
+        "100 000 by default",
+        "pcr99/src/search/mod.rs",
+        "DEFAULT_EFFORT: u64 = 100_000;",
+    ],
     [
         "explanation/search.md",
         "10 000 pairs while the threshold",
@@ -57,15 +65,35 @@ const FACTS: &[[&str; 4]] = &[
     ],
     ["explanation/search.md", "`δ = 5σ`", "pcr99/src/search/threshold.rs", "DEVIATIONS: f64 = 5.0;"],
     ["explanation/search.md", "above 0.3 of the extent", "pcr99/src/search/mod.rs", "WIDEST: f64 = 0.3;"],
-    ["explanation/verdict.md", "`log10_nfa ≤ −1`", "pcr99/src/evidence/mod.rs", "SIGNIFICANT: f64 = -1.0;"],
-    ["explanation/verdict.md", "at least 11; or at least 4", "pcr99/src/evidence/mod.rs", "usize = 11;"],
-    ["explanation/verdict.md", "at least 11; or at least 4", "pcr99/src/evidence/mod.rs", "usize = 4;"],
-    ["explanation/verdict.md", "at most 2.5°", "pcr99/src/evidence/mod.rs", "FIRM_ROTATION: f64 = 2.5;"],
+    [
+        "explanation/verdict.md",
+        "`log10_nfa ≤ −1`",
+        "pcr99/src/evidence/mod.rs",
+        "LARGEST_LOG10_NFA: f64 = -1.0;",
+    ],
+    [
+        "explanation/verdict.md",
+        "at least 11; or at least 4",
+        "pcr99/src/evidence/mod.rs",
+        "ENOUGH_PLACES: usize = 11;",
+    ],
+    [
+        "explanation/verdict.md",
+        "at least 11; or at least 4",
+        "pcr99/src/evidence/mod.rs",
+        "FEWEST_PLACES: usize = 4;",
+    ],
+    [
+        "explanation/verdict.md",
+        "at most 2.5°",
+        "pcr99/src/evidence/mod.rs",
+        "LARGEST_ROTATION_DEVIATION: f64 = 2.5;",
+    ],
     [
         "explanation/verdict.md",
         "at most half of the answer's",
         "pcr99/src/evidence/mod.rs",
-        "STRONG_RIVAL: f64 = 0.5;",
+        "LARGEST_RIVAL_RATIO: f64 = 0.5;",
     ],
     [
         "explanation/verdict.md",
@@ -221,4 +249,50 @@ fn troubleshooting_explains_every_doubt() {
         assert!(codes.len() > 4, "{file}: {codes:?}");
         assert_eq!(explained, codes, "{file}");
     }
+}
+
+/// Files that pages name exist.
+#[test]
+fn named_files_exist() {
+    let is_path = |code: &String| {
+        let starts = ["crates/", "xtask/", "python/", "docs/"].iter().any(|start| code.starts_with(start));
+        starts && !code.contains([' ', '…', '*']) && !code.contains("NAME")
+    };
+    let mut count = 0;
+    for page in pages().iter().filter(|page| page.name != "CHANGELOG.md") {
+        for path in inline_code(&page.text).into_iter().filter(is_path) {
+            assert!(root().join(&path).exists(), "{}: there is no `{path}`", page.name);
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count} paths");
+}
+
+/// Files, functions and tests that the map of the paper names exist.
+#[test]
+fn the_paper_map_leads_to_code() {
+    let crates = root().join("crates");
+    let places = ["pcr99/src", "pcr99-base/src", "pcr99/tests"].map(|place| crates.join(place));
+    let page = fs::read_to_string(root().join("docs/explanation/paper-map.md")).expect("the map");
+    let mut missing = Vec::new();
+    for code in inline_code(&page) {
+        let is_word =
+            |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if code.ends_with(".rs")
+            && code != "problem.rs"
+            && !places.iter().any(|place| place.join(&code).is_file())
+        {
+            missing.push(code);
+        } else if let Some((module, test)) = code.split_once("::").filter(|(m, t)| is_word(m) && is_word(t)) {
+            let parts = ["", "kernel/", "paper/"].map(|part| format!("{part}{module}.rs"));
+            let files = places.iter().flat_map(|place| parts.iter().map(|part| place.join(part)));
+            let has = |file: PathBuf| {
+                fs::read_to_string(file).is_ok_and(|text| text.contains(&format!("fn {test}(")))
+            };
+            if !files.into_iter().any(has) {
+                missing.push(code.clone());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "the map of the paper names what is not there: {missing:?}");
 }
