@@ -1,4 +1,4 @@
-//! Clouds that are read and made ready once, and kept while there is room.
+//! Cache of clouds that several pairs use.
 
 use std::{
     collections::HashMap,
@@ -10,10 +10,10 @@ use pcr99_cloud::{PreparedCloud, RawCloud, read_cloud};
 
 use crate::stamp::StampedFile;
 
-/// Prepared clouds by file, of bounded size: the one that was not used for longest goes first. May be shared between threads. A file that has
+/// Cache of prepared clouds by file, of bounded size; the least recently used cloud is dropped first. Threads may share it. A file that has
 /// changed is read again.
 ///
-/// What is in work is held besides: two clouds for each thread.
+/// Clouds in use come on top of the bound: two for each thread.
 #[derive(Debug)]
 pub struct Clouds {
     limit: u64,
@@ -26,31 +26,31 @@ type Prepared = Result<Arc<PreparedCloud>, String>;
 struct State {
     entries: HashMap<StampedFile, Entry>,
     bytes: u64,
-    /// Counts requests.
+    /// Number of requests, the time of the cache.
     clock: u64,
-    /// Counts files that were read.
+    /// Number of files that were read.
     read: u64,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// Empty while somebody is at it; others wait.
+    /// Empty while a thread prepares the cloud; others wait.
     slot: Arc<OnceLock<Prepared>>,
     used: u64,
-    /// As last measured; a cloud grows with the voxel sizes it is asked for.
+    /// Size when last measured. A cloud grows with the number of voxel sizes that it was sampled at.
     bytes: u64,
 }
 
-/// What an entry takes besides its cloud, and one for a file that cannot be used.
+/// Size of an entry without its cloud, in bytes: path, table slot and error message.
 const ENTRY_BYTES: u64 = 512;
 
 impl Clouds {
-    /// Keeps clouds of so many bytes.
+    /// A cache of at most `limit` bytes.
     pub fn new(limit: u64) -> Self {
         Self { limit, state: Mutex::default() }
     }
 
-    /// The cloud in a file, or why it cannot be used.
+    /// The prepared cloud of a file, or the message why it cannot be used.
     pub(crate) fn get(&self, file: &StampedFile) -> Prepared {
         let slot = {
             let mut state = self.lock();
@@ -60,7 +60,7 @@ impl Clouds {
             entry.used = used;
             Arc::clone(&entry.slot)
         };
-        // Not under the lock: other clouds can be had meanwhile.
+        // Without the lock, so that other threads get other clouds meanwhile.
         let cloud = slot.get_or_init(|| {
             self.lock().read += 1;
             prepare(&file.path)
@@ -68,7 +68,7 @@ impl Clouds {
         cloud.clone()
     }
 
-    /// Measures the clouds among the files of a pair that is done, and lets go of others where there is too much.
+    /// Measures the clouds of a finished pair, and drops old clouds when the cache is too large.
     pub(crate) fn settle(&self, files: &[StampedFile]) {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -83,7 +83,7 @@ impl Clouds {
         }
         let mut gone = Vec::new();
         while state.bytes > self.limit {
-            // Those without a size are in the making.
+            // Clouds without a size are being prepared.
             let measured = state.entries.iter().filter(|(_, entry)| entry.bytes > 0);
             let Some(oldest) = measured.min_by_key(|(_, entry)| entry.used).map(|(file, _)| file.clone())
             else {
@@ -94,17 +94,17 @@ impl Clouds {
                 gone.push(entry);
             }
         }
-        // Freed without holding up the others.
+        // Freed without the lock.
         drop(guard);
         drop(gone);
     }
 
-    /// How many bytes are kept, as last measured.
+    /// Size of the cache in bytes, as last measured.
     pub fn bytes(&self) -> u64 {
         self.lock().bytes
     }
 
-    /// How many files were read so far.
+    /// Number of files that were read so far.
     pub fn files_read(&self) -> u64 {
         self.lock().read
     }
@@ -114,7 +114,7 @@ impl Clouds {
     }
 }
 
-/// With the viewpoint and the normals that the file knows.
+/// Reads a cloud, with the viewpoint and the normals that the file has.
 fn prepare(path: &Path) -> Prepared {
     let cloud = read_cloud(path).map_err(|error| error.to_string())?;
     RawCloud::try_from(&cloud)

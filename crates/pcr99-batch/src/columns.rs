@@ -1,4 +1,4 @@
-//! The header of a manifest: which column is what.
+//! Header of a manifest: the meaning of each column.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use crate::{
     settings::Settings,
 };
 
-/// Columns that name the pair and its files.
+/// Columns with the name of the pair and its files.
 const NAMING: [&str; 4] = ["pair_id", "source", "target", "pairs"];
-/// What the names of the user's own columns begin with.
+/// First character of the names of columns that are the user's own.
 const OWN: char = '_';
 
-/// Which column is what.
+/// Positions of the known columns.
 pub(crate) struct Columns {
-    /// Of `NAMING`.
+    /// Positions of the columns in [`NAMING`].
     pub(crate) naming: [Option<usize>; NAMING.len()],
     pub(crate) options: Vec<(&'static str, usize)>,
     pub(crate) count: usize,

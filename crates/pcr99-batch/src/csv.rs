@@ -1,43 +1,43 @@
-//! Comma-separated values, as spreadsheets and programs write them (RFC 4180), read one record at a time.
+//! Reader and writer of comma-separated values (RFC 4180), one record at a time.
 //!
-//! The separator is a comma, a semicolon or a tab, whichever the header has most of. Spaces around a cell are dropped, those inside
-//! quotes kept. A cell in quotes may hold separators, line ends and, doubled, quotes.
+//! The separator is the most frequent of comma, semicolon and tab in the header. Spaces around a cell are removed, spaces inside quotes are
+//! kept. A cell in quotes may contain separators, line ends and doubled quotes.
 
 use std::io::{self, BufRead};
 
-/// Bytes that a record may have: a quote that is never closed must not read the whole file.
+/// Largest record in bytes. Without a limit, a quote that is never closed would read the whole file into memory.
 const LONGEST: usize = 1 << 20;
 
-/// What is wrong with a record.
+/// A mistake in a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvError {
-    /// The stream failed.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// Another encoding.
-    #[error("this is not UTF-8 text; save the file as CSV in UTF-8")]
+    /// The text has another encoding.
+    #[error("the text is not UTF-8; save the file as CSV in UTF-8")]
     NotUtf8,
-    /// A quote that ends nowhere.
-    #[error("a quote is opened and not closed; close it, or double quotes that belong to the text")]
+    /// A quote is not closed.
+    #[error("a quote is opened but not closed; close it, or double quotes that are part of the text")]
     OpenQuote,
-    /// `"a"b`.
-    #[error("there is text after a closing quote; double quotes that belong to the text")]
+    /// Text follows a closing quote, as in `"a"b`.
+    #[error("text follows a closing quote; double quotes that are part of the text")]
     AfterQuote,
-    /// No row is that long.
-    #[error("this row has more than a mebibyte; is this a table with commas?")]
+    /// The record is too long for a row of a manifest.
+    #[error("the row is longer than 1 MiB; check that the file is a CSV table")]
     TooLong,
 }
 
-/// What is wrong, and in which line.
+/// A mistake with its line.
 pub(crate) type Fault = (u64, CsvError);
 
 /// A row of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Cells {
-    /// The line where it begins.
+    /// First line of the row, counted from 1.
     pub(crate) line: u64,
-    /// The texts.
+    /// Texts of the cells.
     pub(crate) cells: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Records<R> {
 }
 
 impl<R: BufRead> Records<R> {
-    /// The header, and the rows to come; `None` for a file without text.
+    /// The header, and a reader of the rows; `None` for a file without text.
     pub(crate) fn new(reader: R) -> Result<Option<(Cells, Self)>, Fault> {
         let mut records = Self { reader, separator: b',', line: 0, bytes: Vec::new() };
         if !records.next_line().map_err(|error| (records.line.max(1), error))? {
@@ -90,7 +90,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Adds a line to the bytes at hand; `false` at the end.
+    /// Appends a line to the current record; `false` at the end.
     fn more(&mut self) -> Result<bool, CsvError> {
         let before = self.bytes.len();
         let room = (LONGEST - before.min(LONGEST)) as u64 + 1;
@@ -99,7 +99,7 @@ impl<R: BufRead> Records<R> {
         if self.bytes.len() > LONGEST { Err(CsvError::TooLong) } else { Ok(self.bytes.len() > before) }
     }
 
-    /// The cells of the record at hand; reads on where one goes over several lines.
+    /// Cells of the current record. Reads more lines when a cell spans several.
     fn split(&mut self) -> Result<Vec<String>, CsvError> {
         let mut cells = Vec::new();
         let mut at = 0;
@@ -119,7 +119,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// A cell without quotes that begins at `start`, and where it ends.
+    /// A cell without quotes that begins at `start`, and its end.
     fn plain(&self, start: usize) -> (Vec<u8>, usize) {
         let rest = &self.bytes[start..];
         let length =
@@ -127,7 +127,7 @@ impl<R: BufRead> Records<R> {
         (rest[..length].trim_ascii_end().to_vec(), start + length)
     }
 
-    /// A cell in quotes whose text begins at `at`, and where what follows it begins.
+    /// A cell in quotes whose text begins at `at`, and its end.
     fn quoted(&mut self, mut at: usize) -> Result<(Vec<u8>, usize), CsvError> {
         let mut cell = Vec::new();
         loop {
@@ -153,7 +153,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// What the header separates its names with.
+/// Separator of the header.
 fn separator_of(header: &[u8]) -> u8 {
     let count = |separator: u8| header.iter().filter(|&&byte| byte == separator).count();
     let [commas, semicolons, tabs] = [b',', b';', b'\t'].map(count);
@@ -166,7 +166,7 @@ fn separator_of(header: &[u8]) -> u8 {
     }
 }
 
-/// A record as a line, cells in quotes where they need them.
+/// A record as a line; cells are in quotes where needed.
 pub(crate) fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let mut line = String::new();
     for (column, cell) in cells.into_iter().enumerate() {
@@ -234,12 +234,12 @@ mod tests {
         let endless = format!("a,b\n1,2\n3,\"{}", "x\n".repeat(LONGEST));
         let long = format!("a,b\n1,{}\n", "x".repeat(LONGEST));
         for (bytes, message) in [
-            (&b"a,b\n1,\"x\n2,y\n"[..], "line 2: a quote is opened and not closed"),
-            (endless.as_bytes(), "line 3: a quote is opened and not closed"),
-            (long.as_bytes(), "line 2: this row has more than"),
-            (b"a,b\n\"1\"2,3\n", "line 2: there is text after a closing quote"),
-            (b"a,b\n1,caf\xe9\n", "line 2: this is not UTF-8"),
-            (b"\xff\xfea\0,\0b\0\n\0", "line 1: this is not UTF-8"),
+            (&b"a,b\n1,\"x\n2,y\n"[..], "line 2: a quote is opened but not closed"),
+            (endless.as_bytes(), "line 3: a quote is opened but not closed"),
+            (long.as_bytes(), "line 2: the row is longer than"),
+            (b"a,b\n\"1\"2,3\n", "line 2: text follows a closing quote"),
+            (b"a,b\n1,caf\xe9\n", "line 2: the text is not UTF-8"),
+            (b"\xff\xfea\0,\0b\0\n\0", "line 1: the text is not UTF-8"),
         ] {
             let error = table(bytes).expect_err(message);
             assert!(error.starts_with(message), "{error}");

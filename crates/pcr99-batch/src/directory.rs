@@ -1,4 +1,4 @@
-//! The directory of a batch: who may write there, what is finished, and the table at the end.
+//! Directory of a batch: its lock, the finished pairs, and the result files.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,14 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pcr99_cloud::document::PROGRAM;
+use pcr99_document::PROGRAM;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Error,
     fingerprint::Fingerprint,
     manifest::{Manifest, shortened},
-    parts::{Location, PART_SCHEMA, Parts, Reader, names, write_part},
+    parts::{BATCH_SCHEMA, Location, Parts, Reader, check_version, names, write_part},
     record::Record,
     row::Row,
     settings::Kind,
@@ -25,28 +25,28 @@ use crate::{
     whole_file::{WholeFile, is_unfinished},
 };
 
-/// Says that the directory is from a batch.
+/// File that marks the directory of a batch.
 const BATCH_FILE: &str = "batch.json";
-/// Locked by whoever works there; the system unlocks it when that process ends, however it does.
+/// File that the running process locks. The system releases the lock when the process ends, even if it is killed.
 const LOCK_FILE: &str = ".lock";
 
-/// The table, one line for each pair.
+/// Table with one row per pair.
 pub const RESULTS_CSV: &str = "results.csv";
-/// The documents, one line for each pair.
+/// Documents, one line per pair.
 pub const RESULTS_JSONL: &str = "results.jsonl";
-/// How long each pair took.
+/// Wall-clock time of each pair.
 pub const TIMES_CSV: &str = "times.csv";
-/// How many pairs came to what.
+/// Number of pairs by outcome.
 pub const SUMMARY_JSON: &str = "summary.json";
 
-/// The content of `BATCH_FILE`.
+/// Content of [`BATCH_FILE`].
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     batch_schema: u32,
     program: String,
 }
 
-/// The directory of a batch, locked for as long as this lives.
+/// Directory of a batch, locked until this value is dropped.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -56,10 +56,10 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Begins in a directory that is new or empty.
+    /// Begins a batch in a new or empty directory.
     ///
     /// # Errors
-    /// When there is anything in it, or it cannot be written.
+    /// When the directory is not empty or cannot be written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         if read_header(path)?.is_some() {
             return Err(Error::Exists { directory: path.into() });
@@ -69,7 +69,7 @@ impl Directory {
             return Err(Error::Foreign { directory: path.into() });
         }
         let lock = lock(path)?;
-        let header = Header { batch_schema: PART_SCHEMA, program: PROGRAM.to_owned() };
+        let header = Header { batch_schema: BATCH_SCHEMA, program: PROGRAM.to_owned() };
         let mut file = WholeFile::new(path.join(BATCH_FILE))?;
         let text =
             serde_json::to_string(&header).map_err(io::Error::from).map_err(Error::io("write", path))?;
@@ -79,18 +79,15 @@ impl Directory {
         Ok(Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts })
     }
 
-    /// Goes on where another process ended; begins where there is nothing yet. Rows may have been added to the manifest since, but those
-    /// that are finished must be as they were.
+    /// Continues a batch; begins it in a new or empty directory. Rows may have been added to the manifest, but the rows of finished pairs
+    /// must not have changed.
     ///
     /// # Errors
-    /// When there is anything else in it, another process is at work there, the finished pairs are from another version or other rows, or
-    /// a file is damaged.
+    /// When the directory is not that of a batch, another process works there, it was written by another version, rows of finished pairs
+    /// have changed, or a file is damaged.
     pub fn resume(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let Some(header) = read_header(path)? else { return Self::create(path, manifest) };
-        if header.batch_schema != PART_SCHEMA || header.program != PROGRAM {
-            let (there, here) = (header.program, PROGRAM.to_owned());
-            return Err(Error::OtherVersion { directory: path.into(), there, here });
-        }
+        check_version(path, header.batch_schema, &header.program)?;
         let lock = lock(path)?;
         let directory =
             Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts: Parts::read(path)? };
@@ -98,22 +95,22 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many pairs are finished.
+    /// Number of finished pairs.
     pub fn finished(&self) -> usize {
         self.parts.len()
     }
 
-    /// Whether the pair of that row is finished.
+    /// Whether the pair of a row is finished.
     pub fn is_finished(&self, row: &Row) -> bool {
         self.parts.get(row.fingerprint(&self.base)).is_some()
     }
 
-    /// Forgets the pairs that failed, so that they are run again; how many there were.
+    /// Removes failed pairs from the results, so that they run again. Returns their number.
     ///
     /// # Errors
     /// When files cannot be written.
@@ -123,12 +120,12 @@ impl Directory {
         self.forget(failed.map(|(_, fingerprint)| fingerprint).collect())
     }
 
-    /// The finished pairs whose files are no longer what they were when the pairs were run. Looks at every file.
+    /// Finished pairs whose files have changed since they ran. Examines every file.
     pub fn changed<'a>(&self, manifest: &'a Manifest) -> Changed<'a> {
         if self.finished() == 0 {
             return Changed { rows: Vec::new() };
         }
-        // Clouds are in many pairs.
+        // A cloud is in many pairs; it is examined once.
         let mut clouds: HashMap<PathBuf, Option<Stamp>> = HashMap::new();
         let mut now = |row: &Row, path: PathBuf| match row.input.kind() {
             Kind::Matches => Stamp::of(&path),
@@ -144,7 +141,7 @@ impl Directory {
         Changed { rows: manifest.rows().iter().filter(has_changed).collect() }
     }
 
-    /// Forgets those, so that they are run again; how many there were.
+    /// Removes pairs whose files have changed from the results, so that they run again. Returns their number.
     ///
     /// # Errors
     /// When files cannot be written.
@@ -158,7 +155,7 @@ impl Directory {
         Ok(gone.len())
     }
 
-    /// Keeps the results of some pairs; see [`write_part`].
+    /// Saves the results of some pairs; see [`write_part`].
     ///
     /// # Errors
     /// As [`write_part`].
@@ -167,7 +164,7 @@ impl Directory {
         self.parts.wrote(&self.path, path, records)
     }
 
-    /// Takes in part files that other processes wrote here with [`write_part`].
+    /// Reads part files that other processes wrote here with [`write_part`].
     ///
     /// # Errors
     /// When files cannot be read, or are damaged.
@@ -175,7 +172,7 @@ impl Directory {
         self.parts.update(&self.path)
     }
 
-    /// Puts the results of all pairs together, in the order of the manifest: `results.csv`, `results.jsonl`, `times.csv`, `summary.json`.
+    /// Writes the results of all pairs, in the order of the manifest: `results.csv`, `results.jsonl`, `times.csv`, `summary.json`.
     ///
     /// # Errors
     /// When a pair is not finished, or files cannot be read or written.
@@ -202,10 +199,10 @@ impl Directory {
         Ok(summary)
     }
 
-    /// The results of all pairs, in the order of the manifest.
+    /// Results of all pairs, in the order of the manifest.
     ///
     /// # Errors
-    /// When a pair is not finished; each record when it cannot be read.
+    /// When a pair is not finished. Each item is an error when its record cannot be read.
     pub fn records<'a>(
         &'a self,
         manifest: &Manifest,
@@ -220,16 +217,16 @@ impl Directory {
         Ok(locations.into_iter().flatten().map(move |location| reader.record(location)))
     }
 
-    /// The result of the pair of that row, if it is finished.
+    /// Result of the pair of a row, if it is finished.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the record cannot be read.
     pub fn record(&self, row: &Row) -> Result<Option<Record>, Error> {
         let location = self.parts.get(row.fingerprint(&self.base));
         location.map(|location| Reader::new(&self.parts).record(location)).transpose()
     }
 
-    /// That every finished pair is still in the manifest as it was.
+    /// Checks that the rows of all finished pairs are in the manifest, unchanged.
     fn check(&self, manifest: &Manifest) -> Result<(), Error> {
         if self.parts.len() == 0 {
             return Ok(());
@@ -244,12 +241,12 @@ impl Directory {
         let id = shortened(&then.pair_id);
         let now = manifest.rows().iter().find(|row| row.pair_id == then.pair_id);
         let change = match now {
-            None => format!("pair `{id}` is finished, but no longer in it"),
+            None => format!("the finished pair `{id}` is no longer in it"),
             Some(now) => match difference(&then, now) {
-                Some(difference) => format!("pair `{id}` is finished, but {difference}"),
+                Some(difference) => format!("of the finished pair `{id}`, {difference}"),
                 None => {
                     let base = self.parts.base_of(*location)?;
-                    format!("its files were looked for in `{base}`, now in `{}`", self.base.display())
+                    format!("its directory was `{base}` and is now `{}`", self.base.display())
                 }
             },
         };
@@ -257,10 +254,10 @@ impl Directory {
     }
 }
 
-/// Finished pairs whose files have changed since. As text it is a sentence, without an end.
+/// Finished pairs whose files have changed since they ran. Its text is a sentence without a full stop.
 #[derive(Debug, Clone)]
 pub struct Changed<'a> {
-    /// The pairs, in the order of the manifest.
+    /// Rows of the pairs, in the order of the manifest.
     pub rows: Vec<&'a Row>,
 }
 
@@ -268,16 +265,16 @@ impl fmt::Display for Changed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.rows.first().map_or(String::new(), |row| shortened(&row.pair_id));
         match self.rows.len() {
-            1 => write!(f, "the files of one finished pair, `{first}`, have changed since it was run"),
+            1 => write!(f, "files of the finished pair `{first}` have changed since it ran"),
             count => write!(
                 f,
-                "the files of {count} finished pairs have changed since they were run, first those of `{first}`"
+                "files of {count} finished pairs have changed since they ran (first: `{first}`)"
             ),
         }
     }
 }
 
-/// In what two rows of the same name differ.
+/// The first difference between two rows of the same name.
 fn difference(then: &Row, now: &Row) -> Option<String> {
     let (then, now) = (then.cells(), now.cells());
     let value = |cells: &[(&str, String)], column: &str| {
@@ -287,15 +284,15 @@ fn difference(then: &Row, now: &Row) -> Option<String> {
     let columns = then.iter().chain(&now).map(|(column, _)| *column);
     let mut values = columns.map(|column| (column, value(&then, column), value(&now, column)));
     let (column, then, now) = values.find(|(_, then, now)| then != now)?;
-    Some(format!("its `{column}` was {then} and is {now} now"))
+    Some(format!("`{column}` was {then} and is now {now}"))
 }
 
-/// Whether there is a batch.
+/// Whether the directory is that of a batch.
 pub(crate) fn is_batch(directory: &Path) -> Result<bool, Error> {
     read_header(directory).map(|header| header.is_some())
 }
 
-/// `None` where there is no such file.
+/// Header of a batch; `None` where there is no batch.
 fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
     let path = directory.join(BATCH_FILE);
     let bytes = match fs::read(&path) {
@@ -305,7 +302,7 @@ fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
         }
         Err(error) => return Err(Error::io("read", path)(error)),
     };
-    // A file of that name that is none of ours.
+    // Another program may use the same file name.
     serde_json::from_slice(&bytes).map(Some).map_err(|_| Error::Foreign { directory: directory.into() })
 }
 
@@ -316,7 +313,7 @@ fn lock(directory: &Path) -> Result<File, Error> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Busy { directory: directory.into() }),
-        // A file system that knows no locks.
+        // The file system has no locks.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
     }

@@ -1,98 +1,111 @@
-//! Why a batch cannot begin, go on or end. What is wrong with a pair is not among these: that is its row.
+//! Errors of a batch as a whole. Errors of a pair are in its row.
 
 use std::{io, path::PathBuf};
 
-use crate::manifest::{At, ManifestError};
+use crate::{
+    manifest::{At, ManifestError},
+    parts::BATCH_SCHEMA,
+};
 
-/// Why a batch cannot begin, go on or end.
+/// A batch cannot begin, continue or end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The manifest is not in order.
+    /// The manifest is invalid.
     #[error("{file}{at}: {cause}")]
     Manifest {
-        /// What messages call it.
+        /// Name of the manifest in messages.
         file: String,
-        /// Where in it.
+        /// Place of the mistake.
         at: At,
-        /// What is wrong. Boxed to keep results small.
+        /// The mistake. Boxed to keep results small.
         cause: Box<ManifestError>,
     },
-    /// The directory holds something else.
-    #[error("`{}` is not empty, and not from a batch: name a new directory", .directory.display())]
+    /// The directory is not empty and not that of a batch.
+    #[error("`{}` is not empty and not the directory of a batch: name a new directory", .directory.display())]
     Foreign {
         /// The directory.
         directory: PathBuf,
     },
-    /// The directory holds a batch already.
-    #[error("`{}` holds a batch already: go on with it (--resume), or name another directory", .directory.display())]
+    /// The directory contains a batch.
+    #[error("`{}` already contains a batch: continue it (--resume) or name another directory", .directory.display())]
     Exists {
         /// The directory.
         directory: PathBuf,
     },
-    /// Another process is writing there.
-    #[error("another batch is writing to `{}`: wait for it, or name another directory", .directory.display())]
+    /// Another process is writing to the directory.
+    #[error("another process is writing to `{}`: wait for it or name another directory", .directory.display())]
     Busy {
         /// The directory.
         directory: PathBuf,
     },
-    /// Finished pairs are from another version of the program.
+    /// The files of the batch have another schema.
     #[error(
-        "`{}` is from {there}, this is {here}, whose results may differ: go on with that version, or name another directory",
+        "the batch in `{}` has schema {found}; this version reads {BATCH_SCHEMA}: run it again in a new directory",
         .directory.display()
+    )]
+    OtherSchema {
+        /// The directory.
+        directory: PathBuf,
+        /// Schema of its files.
+        found: u32,
+    },
+    /// The finished pairs are from another version of the program.
+    #[error(
+        "the batch in `{}` is from {found}, but this is {}, whose results may differ: continue it with that version, or run it again in a new \
+         directory",
+        .directory.display(), pcr99_document::PROGRAM
     )]
     OtherVersion {
         /// The directory.
         directory: PathBuf,
-        /// The program that wrote it.
-        there: String,
-        /// This program.
-        here: String,
+        /// Program that wrote it.
+        found: String,
     },
-    /// The manifest is not the one whose pairs are finished.
-    #[error("the manifest has changed since `{}` was begun: {change}; use it as it was, or name another directory", .directory.display())]
+    /// Rows of finished pairs have changed.
+    #[error("the manifest has changed since the batch in `{}` began: {change}; restore it or name another directory", .directory.display())]
     Changed {
         /// The directory.
         directory: PathBuf,
         /// The first change.
         change: String,
     },
-    /// A file of the directory is broken.
-    #[error("`{}` is damaged ({cause}): delete it, and go on with --resume; its pairs are run again", .file.display())]
+    /// A file of the directory is damaged.
+    #[error("`{}` is damaged: {cause}; delete it and continue with --resume, which runs its pairs again", .file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// The damage.
         cause: String,
     },
-    /// A worker does not see the batch that it should write to.
-    #[error("there is no batch in `{}` as seen from here: all workers must share the file system that it is on", .directory.display())]
+    /// A worker does not see the directory of its batch.
+    #[error("there is no batch in `{}` on this machine: all workers must share its file system", .directory.display())]
     NotShared {
         /// The directory.
         directory: PathBuf,
     },
-    /// The batch has not come to its end.
+    /// Some pairs are not finished.
     #[error("{missing} of {all} pairs are not finished")]
     Unfinished {
-        /// How many are missing.
+        /// Number of unfinished pairs.
         missing: usize,
-        /// Of how many.
+        /// Number of all pairs.
         all: usize,
     },
-    /// The system refused.
+    /// The operating system refused.
     #[error("cannot {action} `{}`: {source}", .path.display())]
     Io {
         /// What was tried.
         action: &'static str,
-        /// On what.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// Message of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`.
+    /// An error of the operating system, for `map_err`.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }

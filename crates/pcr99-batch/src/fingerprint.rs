@@ -1,38 +1,38 @@
-//! What tells rows apart, the same on every machine and with every version of the compiler.
+//! Hash that identifies rows, the same on every machine and with every compiler.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// 128 bits of the hash FNV-1a (Fowler, Noll, Vo). Two rows of a manifest that differ have the same with a probability of 10⁻²⁶ or so.
+/// 128-bit FNV-1a hash (Fowler, Noll, Vo). The probability that any two of a million different rows have the same is about 10⁻²⁷.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u128);
 
 impl Fingerprint {
-    /// Of nothing.
+    /// Fingerprint of nothing.
     pub(crate) const fn empty() -> Self {
         Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
 
-    /// With one more text: `ab`, `c` is another than `a`, `bc`.
+    /// Adds a text with its length: (`ab`, `c`) differs from (`a`, `bc`).
     #[must_use]
     pub(crate) fn with(self, text: &str) -> Self {
         self.bytes(&(text.len() as u64).to_le_bytes()).bytes(text.as_bytes())
     }
 
-    /// With a number.
+    /// Adds a number.
     #[must_use]
     pub(crate) fn with_number(self, number: u64) -> Self {
         self.bytes(&number.to_le_bytes())
     }
 
-    /// Half of it.
+    /// The lower 64 bits.
     pub(crate) fn low(self) -> u64 {
         self.0 as u64
     }
 
-    /// With another fingerprint.
+    /// Adds another fingerprint.
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {
         self.bytes(&other.0.to_le_bytes())

@@ -1,16 +1,16 @@
-//! Registration of many pairs: a manifest goes in, one table comes out; killed at any moment, it goes on where it was.
+//! Registration of many pairs, listed in a manifest. A batch that is killed continues where it was.
 //!
 //! | step | where |
 //! |---|---|
-//! | a table of pairs, checked before any work | [`Manifest`], [`Row`], [`Settings`] |
-//! | pairs that share clouds near each other; chunks to send elsewhere | [`Manifest::order`], [`Manifest::chunks`] |
-//! | one pair, whatever is wrong with it | [`Worker`], with clouds kept in [`Clouds`] |
-//! | what became of it | [`Record`] |
-//! | results on the disk, whole or not at all | [`write_part`], [`Directory`] |
-//! | all of them, in the order of the manifest | [`Directory::merge`], [`Summary`] |
+//! | read and check the table of pairs | [`Manifest`], [`Row`], [`Settings`] |
+//! | order pairs so that those with common clouds are close; split them into chunks | [`Manifest::order`], [`Manifest::chunks`] |
+//! | run a pair, with a cache of clouds | [`Worker`], [`Clouds`] |
+//! | result of a pair | [`Record`] |
+//! | write results atomically | [`write_part`], [`Directory`] |
+//! | merge the results, in the order of the manifest | [`Directory::merge`], [`Summary`] |
 //!
-//! On one machine [`run`] does it all. Elsewhere, one process holds the [`Directory`], sends [`Chunk`]s (they are plain data) to workers that call
-//! [`Worker::run_chunk_to`], and merges.
+//! On one machine, [`run`] does all of this. On a cluster, one process holds the [`Directory`], sends [`Chunk`]s (plain data) to workers that
+//! call [`Worker::run_chunk_to`], and merges.
 //!
 //! ```
 //! use pcr99_batch::{Directory, Ended, Manifest, RunOptions, Settings, run};
@@ -32,11 +32,11 @@
 //!
 //! # Promises
 //!
-//! * `results.csv` and `results.jsonl` are the same to the byte for the same manifest, on any number of threads, in any order of work, in one go or
-//!   killed and resumed as often as you like; times are in a file of their own. (A time limit that is reached makes exceptions.)
-//! * A pair that is finished, that is in a part file, is never lost, and never run again unless one asks for it
-//!   ([`Directory::forget_failed`], [`Directory::forget_changed`]).
-//! * What is wrong with a pair, a panic included, is in its row and stops nothing.
+//! * `results.csv` and `results.jsonl` are identical to the byte for the same manifest: on any number of threads, in any order of work, killed and
+//!   resumed any number of times. Times are in a separate file. Pairs that reach their time limit are an exception.
+//! * A finished pair (one in a part file) is never lost. It runs again only on request ([`Directory::forget_failed`],
+//!   [`Directory::forget_changed`]).
+//! * An error of a pair, including a panic, is recorded in its row and does not stop the batch.
 
 mod clouds;
 
@@ -92,3 +92,8 @@ pub use settings::{Kind, SettingError, Settings};
 pub use stamp::Stamp;
 pub use summary::Summary;
 pub use worker::{Interrupted, Worker};
+
+/// The example of the README, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! The list of pairs, checked whole before any work is done.
+//! The list of pairs, checked completely before any work is done.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,24 +18,25 @@ use crate::{
     settings::{Kind, SettingError, Settings},
 };
 
-/// Combinations of options that are remembered while reading, so that rows can share them.
+/// Largest number of option combinations that rows share. Beyond it, each row has its own copy: a table with that many combinations has
+/// different options in every row.
 const SHARED_SETTINGS: usize = 4096;
 
-/// Files that are given for CSV, by their first bytes.
+/// Other kinds of files, recognised by their first bytes.
 const OTHER_KINDS: [(&[u8], &str); 2] = [
-    (b"PAR1", "a Parquet file: the Python package takes it, pcr99.batch; for the program write it as CSV"),
+    (b"PAR1", "a Parquet file: save it as CSV, or use `pcr99.batch` in Python, which reads Parquet"),
     (b"PK\x03\x04", "a spreadsheet or an archive: save it as CSV in UTF-8"),
 ];
 
-/// Where in a manifest.
+/// Place in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum At {
-    /// All of it.
+    /// The whole manifest.
     Whole,
-    /// A line of text, from 1.
+    /// A line of text, counted from 1.
     Line(u64),
-    /// A row of a table that did not come as text, from 0.
+    /// A row of a table that is not text, counted from 0.
     Row(u64),
 }
 
@@ -49,110 +50,110 @@ impl fmt::Display for At {
     }
 }
 
-/// What is wrong with a manifest.
+/// A mistake in a manifest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[source] io::Error),
-    /// It is not a table of text.
+    /// The text is not a table.
     #[error(transparent)]
     Csv(#[from] CsvError),
-    /// It is a file of another kind.
+    /// The file is of another kind.
     #[error("this is {kind}")]
     OtherKind {
-        /// What it is, and what to do.
+        /// The kind, and what to do.
         kind: &'static str,
     },
-    /// There is no pair in it.
+    /// The table has no rows.
     #[error(
-        "there are no pairs in it; it needs a header with `pair_id`, and `source` and `target`, or `pairs`, and a row for each pair"
+        "it contains no pairs; it needs a header with `pair_id` and either `source` and `target` or `pairs`, and one row per pair"
     )]
     Empty,
-    /// More than can be counted.
-    #[error("more than 4294967295 pairs; split it")]
+    /// The table has too many rows.
+    #[error("it has more than 4294967295 pairs; split it")]
     TooMany,
-    /// A column that must be there is not.
+    /// A required column is missing.
     #[error(
-        "there is no column `{missing}` in the header ({found}); it needs `pair_id`, and `source` and `target`, or `pairs`"
+        "column `{missing}` is missing in the header ({found}); it needs `pair_id` and either `source` and `target` or `pairs`"
     )]
     NoColumn {
-        /// Its name.
+        /// Name of the column.
         missing: &'static str,
-        /// What there is.
+        /// Columns of the header.
         found: String,
     },
-    /// A column that means nothing.
-    #[error("there is no such column as `{name}`; columns are {known}, and your own are called `_…`")]
+    /// A column has an unknown name.
+    #[error("column `{name}` is unknown; the columns are {known}; names of your own columns start with `_`")]
     UnknownColumn {
         /// Its name.
         name: String,
-        /// What there can be.
+        /// Known columns.
         known: String,
     },
-    /// A column that is nearly one of ours.
-    #[error("there is no such column as `{name}`; it is called `{meant}`")]
+    /// A column is misspelt.
+    #[error("column `{name}` is unknown; did you mean `{meant}`?")]
     MisspeltColumn {
         /// Its name.
         name: String,
-        /// What it should be.
+        /// The similar known column.
         meant: &'static str,
     },
-    /// A column without a name, as pandas writes it for the index.
-    #[error("a column has no name; name it, or leave it out (pandas: to_csv(…, index=False))")]
+    /// A column has no name; pandas writes the index this way.
+    #[error("a column has no name; name it or remove it (pandas: to_csv(…, index=False))")]
     NamelessColumn,
-    /// The same name twice.
+    /// Two columns have the same name.
     #[error("there are two columns `{name}`; remove one")]
     ColumnTwice {
         /// Their name.
         name: String,
     },
-    /// Too few or too many cells.
-    #[error("{found} cell(s), but the header has {expected}; put quotes around cells with commas")]
+    /// A row has too few or too many cells.
+    #[error("the row has {found} cells, but the header has {expected}; put cells that contain commas in quotes")]
     Cells {
-        /// How many there are.
+        /// Cells of the row.
         found: usize,
-        /// How many there should be.
+        /// Cells of the header.
         expected: usize,
     },
-    /// A pair without a name.
-    #[error("`pair_id` is empty; each pair needs a name of its own")]
+    /// A pair has no name.
+    #[error("`pair_id` is empty; every pair needs a unique name")]
     NoId,
-    /// Two pairs of the same name.
-    #[error("pair `{id}` is there already{first}; each pair needs a name of its own")]
+    /// Two pairs have the same name.
+    #[error("`pair_id` `{id}` occurs twice (first{first}); every pair needs a unique name")]
     IdTwice {
         /// The name.
         id: String,
-        /// Where the other is.
+        /// Place of the first.
         first: At,
     },
-    /// Not the files of one pair.
+    /// A row does not name the files of one pair.
     #[error("pair `{id}`: give either `source` and `target`, or `pairs`")]
     Inputs {
         /// Its name.
         id: String,
     },
-    /// A wrong option.
+    /// An option is invalid.
     #[error("pair `{id}`: {cause}")]
     Setting {
         /// Its name.
         id: String,
-        /// What is wrong.
+        /// The mistake.
         #[source]
         cause: SettingError,
     },
-    /// A default that no row can use.
-    #[error("`{name}` means nothing for any pair: it is an option for {of}")]
+    /// A default applies to no row.
+    #[error("`{name}` is an option for {of}, but no pair has {of}: remove it")]
     UselessDefault {
         /// The option.
         name: &'static str,
-        /// What it is for.
+        /// Inputs that the option is for.
         of: &'static str,
     },
 }
 
-/// The pairs, in their order.
+/// A checked list of pairs.
 ///
 /// ```
 /// use pcr99_batch::{Manifest, Settings};
@@ -170,10 +171,10 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the CSV file at `path`; relative paths in it are relative to its directory. `defaults` are for cells that are empty.
+    /// Reads a CSV file. Relative paths in it are relative to its directory. Empty cells have the value in `defaults`.
     ///
     /// # Errors
-    /// When it cannot be read, or anything in it is wrong; see [`ManifestError`].
+    /// When the file cannot be read or contains a mistake; see [`ManifestError`].
     pub fn read(path: &Path, defaults: &Settings) -> Result<Self, Error> {
         let label = format!("`{}`", path.display());
         let failed = |cause| Error::Manifest {
@@ -187,7 +188,7 @@ impl Manifest {
         Self::parse(BufReader::with_capacity(1 << 16, file), &label, base, defaults)
     }
 
-    /// Reads CSV text; messages call it `label`, and relative paths are relative to `base`, which must be absolute.
+    /// Reads CSV text. Messages call it `label`; relative paths are relative to `base`, which must be absolute.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -219,7 +220,7 @@ impl Manifest {
         reading.finish(base).map_err(|cause| told(At::Whole, cause))
     }
 
-    /// Takes rows that come from elsewhere, with the same checks: `columns` are the names, `rows` the cells, empty where there is none.
+    /// Checks rows from another source: `columns` are the column names, `rows` the cells. Missing cells are empty.
     ///
     /// # Errors
     /// As [`read`](Self::read), with rows instead of lines.
@@ -241,25 +242,25 @@ impl Manifest {
         reading.finish(base).map_err(|cause| told(At::Whole, cause))
     }
 
-    /// The directory that relative paths are relative to.
+    /// Directory of relative paths.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    /// The pairs.
+    /// The pairs, in the order of the table.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 }
 
-/// Rows as they come in.
+/// A manifest while its rows are read.
 struct Reading<'a> {
     columns: Columns,
     defaults: &'a Settings,
     rows: Vec<Row>,
-    /// Where each name was.
+    /// Place of each name.
     ids: HashMap<Fingerprint, At>,
-    /// Clouds are named again and again.
+    /// Paths, shared between rows: a cloud is in many pairs.
     paths: HashSet<Arc<str>>,
     settings: HashMap<(Kind, Vec<String>), Arc<Settings>>,
     kinds: HashSet<Kind>,
@@ -280,7 +281,7 @@ impl<'a> Reading<'a> {
 
     fn add(&mut self, at: At, cells: &[String]) -> Result<(), ManifestError> {
         if cells.iter().all(String::is_empty) {
-            // As spreadsheets leave them.
+            // Spreadsheets leave empty rows at the end.
             return Ok(());
         }
         if cells.len() != self.columns.count {
@@ -347,7 +348,7 @@ impl<'a> Reading<'a> {
             return Err(ManifestError::Empty);
         }
         for (kind, other, of) in
-            [(Kind::Matches, Kind::Clouds, "two clouds"), (Kind::Clouds, Kind::Matches, "matches")]
+            [(Kind::Matches, Kind::Clouds, Kind::Clouds.name()), (Kind::Clouds, Kind::Matches, Kind::Matches.name())]
         {
             if let Some((name, _)) = self.defaults.first_not_for(kind)
                 && !self.kinds.contains(&other)
@@ -359,8 +360,9 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Text for use in a message: on one line, of bounded length.
+/// A text for a message: one line of bounded length.
 pub(crate) fn shortened(text: &str) -> String {
+    /// Characters: about a line of a terminal.
     const MOST: usize = 80;
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let shown: String = text.chars().take(MOST).map(plain).collect();

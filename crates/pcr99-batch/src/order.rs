@@ -1,7 +1,8 @@
-//! In which order pairs are worked on: those that share clouds near each other.
+//! Order of work: pairs that share clouds run close together.
 //!
-//! Clouds are numbered as they first appear. Pairs go by tiles of `TILE` target clouds times `TILE` source clouds, so that all pairs of a
-//! hundred clouds load each of them a few times instead of fifty, while a list that goes along a path keeps its order.
+//! Clouds are numbered in the order of their first occurrence, and pairs are sorted by tiles of [`TILE`] target clouds times [`TILE`] source
+//! clouds. Among all pairs of a hundred clouds, each cloud is then read a few times instead of fifty times. Pairs of consecutive scans keep
+//! their order.
 
 use std::collections::HashMap;
 
@@ -10,11 +11,11 @@ use crate::{
     row::{Input, Row},
 };
 
-/// Clouds on either side of a tile.
+/// Clouds on either side of a tile. The default cache of 1 GiB holds the 16 clouds of a tile if each takes at most 64 MiB.
 const TILE: u32 = 8;
 
 impl Manifest {
-    /// The numbers of all rows, from 0, in the order in which they are best worked on.
+    /// Row numbers, from 0, in the order of work.
     pub fn order(&self) -> Vec<u32> {
         let mut numbers: HashMap<&str, u32> = HashMap::new();
         let mut keys: Vec<((u32, u32), u32)> = Vec::with_capacity(self.rows().len());
@@ -36,7 +37,7 @@ impl Manifest {
         keys.into_iter().map(|(_, place)| place).collect()
     }
 
-    /// The work in chunks of `size` pairs, without the rows for which `is_finished` says so.
+    /// Unfinished rows in chunks of `size` pairs, in the order of work.
     pub fn chunks(&self, size: usize, is_finished: &dyn Fn(&Row) -> bool) -> Vec<Chunk> {
         let rows = self.order().into_iter().map(|place| &self.rows()[place as usize]);
         let rows: Vec<Row> = rows.filter(|row| !is_finished(row)).cloned().collect();
@@ -47,10 +48,10 @@ impl Manifest {
     }
 }
 
-/// Some pairs, with all that is needed to run them elsewhere.
+/// Some pairs, with everything that a worker on another machine needs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Chunk {
-    /// The directory of the manifest.
+    /// Directory of the manifest.
     pub base: String,
     /// The pairs.
     pub rows: Vec<Row>,

@@ -1,7 +1,7 @@
-//! Part files: the results of some pairs, written whole, and found again.
+//! Part files: results of some pairs, written atomically.
 //!
-//! The first line says what wrote it, the others are one [`Record`] each. The name is the fingerprint of the rows, so that whoever writes the
-//! same results twice writes one file.
+//! The first line is a header, each other line a [`Record`]. The name contains the fingerprint of all rows, so writing the same results twice
+//! gives one file.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pcr99_cloud::document::PROGRAM;
+use pcr99_document::PROGRAM;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,26 +21,26 @@ use crate::{
     whole_file::{WholeFile, is_unfinished},
 };
 
-/// The version of part files.
-pub(crate) const PART_SCHEMA: u32 = 1;
+/// Version of the files of a batch: `batch.json` and part files. Version 2 holds documents of schema 2.
+pub(crate) const BATCH_SCHEMA: u32 = 2;
 
-/// The directory of the part files, in that of the batch.
+/// Directory of the part files, in the directory of the batch.
 const PARTS: &str = "parts";
 
-/// Part files that are open at a time when results are put together.
+/// Part files open at a time while results are merged; far below the usual limit of 1024 open files.
 const OPEN: usize = 64;
 
-/// The first line.
+/// First line of a part file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     schema: u32,
     program: String,
-    /// The directory of the manifest.
+    /// Directory of the manifest.
     base: String,
     rows: usize,
 }
 
-/// Of a record only what is needed to find it.
+/// The fields of a record that are needed to find it again.
 #[derive(Deserialize)]
 struct Head {
     fingerprint: Fingerprint,
@@ -54,18 +54,18 @@ struct HeadResult {
     status: String,
 }
 
-/// Where a record is.
+/// Place of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     part: u32,
     offset: u64,
     length: u64,
     pub(crate) failed: bool,
-    /// What its files were, in short.
+    /// Hash of the state of its files.
     pub(crate) files: Option<u64>,
 }
 
-/// The part files of a directory, and what is in them.
+/// Part files of a batch, and the place of each record in them.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     files: Vec<PathBuf>,
@@ -73,18 +73,20 @@ pub(crate) struct Parts {
     records: HashMap<Fingerprint, Location>,
 }
 
-/// Writes the results of some pairs of a manifest in `base` as one part file of the batch in `directory`. When this returns, no death of the
-/// process loses them. No lock is needed: workers may write where the one that sent them holds it.
+/// Writes the results of some pairs as one part file of the batch in `directory`; `base` is the directory of the manifest.
+///
+/// The results are on the disk when this returns: neither a crash nor a power failure loses them. No lock is needed, so workers may write
+/// while the process that sent them holds the lock.
 ///
 /// # Errors
-/// When it cannot be written, for instance to a full disk; then there is no part file.
+/// When the file cannot be written, for instance on a full disk. Then there is no part file.
 pub fn write_part(directory: &Path, base: &Path, records: &[Record]) -> Result<PathBuf, Error> {
     let name = records.iter().fold(Fingerprint::empty(), |hash, record| hash.and(record.fingerprint));
     let parts = directory.join(PARTS);
     fs::create_dir_all(&parts).map_err(Error::io("create the directory", &parts))?;
     let path = parts.join(format!("part-{name}.jsonl"));
     let header = Header {
-        schema: PART_SCHEMA,
+        schema: BATCH_SCHEMA,
         program: PROGRAM.to_owned(),
         base: base.to_string_lossy().into_owned(),
         rows: records.len(),
@@ -101,7 +103,7 @@ pub fn write_part(directory: &Path, base: &Path, records: &[Record]) -> Result<P
 }
 
 impl Parts {
-    /// What is in the part files of a batch; those that were being written when a process was killed are removed.
+    /// Reads the part files of a batch, and removes unfinished files of killed processes.
     pub(crate) fn read(directory: &Path) -> Result<Self, Error> {
         let parts = directory.join(PARTS);
         for place in [directory, &parts] {
@@ -115,7 +117,7 @@ impl Parts {
         Ok(found)
     }
 
-    /// Looks for part files that others have written.
+    /// Reads part files that other processes have written since.
     pub(crate) fn update(&mut self, directory: &Path) -> Result<(), Error> {
         let parts = directory.join(PARTS);
         for name in names(&parts)? {
@@ -130,7 +132,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Takes in what [`write_part`] has just written.
+    /// Adds the file that [`write_part`] has just written.
     pub(crate) fn wrote(&mut self, directory: &Path, path: PathBuf, records: &[Record]) -> Result<(), Error> {
         if !self.known.contains(&path) {
             let hash = records.iter().fold(Fingerprint::empty(), |hash, record| hash.and(record.fingerprint));
@@ -150,10 +152,7 @@ impl Parts {
         };
         let mut offset = next(&mut line)? as u64;
         let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        if header.schema != PART_SCHEMA || header.program != PROGRAM {
-            let (there, here) = (header.program, PROGRAM.to_owned());
-            return Err(Error::OtherVersion { directory: directory.to_path_buf(), there, here });
-        }
+        check_version(directory, header.schema, &header.program)?;
         let part = self.files.len() as u32;
         let (mut rows, mut hash, mut found) = (0, Fingerprint::empty(), Vec::new());
         loop {
@@ -168,13 +167,16 @@ impl Parts {
             found.push((head.fingerprint, Location { part, offset, length, failed, files }));
             offset += length;
         }
-        if rows != header.rows || hash != name {
-            return Err(damaged(format!("{rows} rows, not the {} that were written", header.rows)));
+        if rows != header.rows {
+            return Err(damaged(format!("it has {rows} of the {} rows that were written", header.rows)));
+        }
+        if hash != name {
+            return Err(damaged("its rows are not those that its name stands for".to_owned()));
         }
         self.known.insert(path.clone());
         self.files.push(path);
         for (fingerprint, location) in found {
-            // Those that are there twice are equal.
+            // Records of the same fingerprint are equal.
             self.records.entry(fingerprint).or_insert(location);
         }
         Ok(())
@@ -188,7 +190,7 @@ impl Parts {
         self.records.get(&fingerprint).copied()
     }
 
-    /// All records, in the order in which they are in the files.
+    /// All records, in the order of the files.
     pub(crate) fn records(&self) -> Vec<(Location, Fingerprint)> {
         let mut all: Vec<_> =
             self.records.iter().map(|(fingerprint, location)| (*location, *fingerprint)).collect();
@@ -196,7 +198,7 @@ impl Parts {
         all
     }
 
-    /// The directory of the manifest that a record is from.
+    /// Directory of the manifest that a record belongs to.
     pub(crate) fn base_of(&self, location: Location) -> Result<String, Error> {
         let path = &self.files[location.part as usize];
         let mut line = Vec::new();
@@ -207,9 +209,9 @@ impl Parts {
         Ok(header.base)
     }
 
-    /// Forgets these pairs, on the disk too.
+    /// Removes these pairs from the part files.
     pub(crate) fn forget(&mut self, directory: &Path, gone: &HashSet<Fingerprint>) -> Result<(), Error> {
-        // Some may be in several files.
+        // A pair may be in several files.
         while self.records.keys().any(|fingerprint| gone.contains(fingerprint)) {
             self.rewrite_without(directory, gone)?;
             *self = Self::read(directory)?;
@@ -239,10 +241,10 @@ impl Parts {
     }
 }
 
-/// Reads records again, from any part file.
+/// Reads records from any part file.
 pub(crate) struct Reader<'a> {
     files: &'a [PathBuf],
-    /// The one used last is the last.
+    /// Open files, the most recently used last.
     open: Vec<(u32, File)>,
 }
 
@@ -273,7 +275,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Names of the files of a directory, sorted; none where there is no such directory.
+/// Checks that the files of a batch were written by this version.
+pub(crate) fn check_version(directory: &Path, schema: u32, program: &str) -> Result<(), Error> {
+    let directory = || directory.to_path_buf();
+    if schema != BATCH_SCHEMA {
+        return Err(Error::OtherSchema { directory: directory(), found: schema });
+    }
+    if program != PROGRAM {
+        return Err(Error::OtherVersion { directory: directory(), found: program.to_owned() });
+    }
+    Ok(())
+}
+
+/// Sorted file names of a directory; empty when it does not exist.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

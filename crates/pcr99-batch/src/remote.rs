@@ -1,4 +1,4 @@
-//! A chunk, in another process than the one that holds the directory, and maybe on another machine.
+//! Work on a chunk in another process than the one that holds the directory, possibly on another machine.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,23 +15,23 @@ use crate::{
     worker::{Interrupted, Worker},
 };
 
-/// What a worker has to say of a chunk: little, whatever the results are.
+/// Report of a worker on a chunk. Its size does not depend on the size of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Receipt {
-    /// The part files that hold the results.
+    /// Part files with the results.
     pub parts: Vec<PathBuf>,
-    /// How many pairs are in them: fewer than in the chunk where it was interrupted.
+    /// Number of pairs in them; after an interruption, fewer than in the chunk.
     pub made: usize,
-    /// Of those, failed.
+    /// Number of failed pairs among them.
     pub failed: usize,
 }
 
 impl Worker {
-    /// Runs the pairs of a chunk and writes their results to the batch in `directory`: when all are done, and every ten seconds, so that a
-    /// worker that is killed loses little. Where it is interrupted, those that are done are kept.
+    /// Runs the pairs of a chunk and writes their results to the batch in `directory`, at the end and every ten seconds. After an
+    /// interruption, finished pairs are kept.
     ///
     /// # Errors
-    /// When there is no batch in `directory` as seen from here, or results cannot be written.
+    /// When this machine sees no batch in `directory`, or when results cannot be written.
     pub fn run_chunk_to(
         &mut self,
         chunk: &Chunk,
@@ -47,7 +47,7 @@ impl Worker {
             if !waiting.is_empty() {
                 receipt.parts.push(write_part(directory, base, waiting)?);
                 receipt.made += waiting.len();
-                receipt.failed += waiting.iter().filter(|record| record.status() == "failed").count();
+                receipt.failed += waiting.iter().filter(|record| record.is_failed()).count();
                 waiting.clear();
             }
             Ok(())

@@ -1,10 +1,11 @@
-//! One pair: its name, its inputs, its options.
+//! A row of the manifest: name, files and options of a pair.
 
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use pcr99_document::Inputs;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
 
 use crate::{
@@ -13,25 +14,25 @@ use crate::{
     stamp::StampedFile,
 };
 
-/// The files of a pair, as the manifest names them: relative paths are relative to the manifest.
+/// Files of a pair, as the manifest names them. Relative paths are relative to the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A file of matches.
     Matches {
-        /// Its path.
+        /// Path of the file.
         pairs: Arc<str>,
     },
     /// Two clouds.
     Clouds {
-        /// The one to move.
+        /// Path of the cloud that is moved.
         source: Arc<str>,
-        /// The one to move it onto.
+        /// Path of the cloud that stays in place.
         target: Arc<str>,
     },
 }
 
 impl Input {
-    /// What they are.
+    /// Kind of the files.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Matches { .. } => Kind::Matches,
@@ -39,7 +40,15 @@ impl Input {
         }
     }
 
-    /// Columns and paths.
+    /// The files as a document names them.
+    pub(crate) fn to_document(&self) -> Inputs {
+        match self {
+            Self::Matches { pairs } => Inputs::matches(pairs),
+            Self::Clouds { source, target } => Inputs::clouds(source, target),
+        }
+    }
+
+    /// Column and path of each file.
     pub(crate) fn cells(&self) -> Vec<(&'static str, &str)> {
         match self {
             Self::Matches { pairs } => vec![("pairs", pairs)],
@@ -48,21 +57,21 @@ impl Input {
     }
 }
 
-/// One row of a manifest, checked, with the defaults filled in.
+/// A checked row of a manifest, with the defaults filled in.
 ///
-/// As JSON it is an object of texts, one for each cell that is not empty.
+/// In JSON this is an object of texts, one for each cell that is not empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What the pair is called; each row has its own.
+    /// Unique name of the pair.
     pub pair_id: Box<str>,
-    /// Its files.
+    /// Files of the pair.
     pub input: Input,
-    /// Its options. Rows with the same ones share them.
+    /// Options of the pair. Rows with equal options share them.
     pub settings: Arc<Settings>,
 }
 
 impl Row {
-    /// What tells this pair with these options from any other; `base` is the directory of the manifest.
+    /// Fingerprint of the name, the files and the options; `base` is the directory of the manifest.
     pub fn fingerprint(&self, base: &Path) -> Fingerprint {
         let mut hash = Fingerprint::empty().with(&self.pair_id);
         for (column, path) in self.input.cells() {
@@ -76,18 +85,18 @@ impl Row {
         hash
     }
 
-    /// Its files: those of the input, and the pose to start from.
+    /// Paths of all files: the inputs and the initial pose.
     pub(crate) fn paths(&self, base: &Path) -> impl Iterator<Item = PathBuf> {
         let inputs = self.input.cells().into_iter().map(|(_, path)| path);
         inputs.chain(self.settings.initial.as_deref()).map(|path| resolved(base, path))
     }
 
-    /// The same as they are now.
+    /// All files with their present state.
     pub(crate) fn files(&self, base: &Path) -> Vec<StampedFile> {
         self.paths(base).map(StampedFile::now).collect()
     }
 
-    /// All cells that are not empty.
+    /// Column and text of each cell that is not empty.
     pub(crate) fn cells(&self) -> Vec<(&'static str, String)> {
         let input = self.input.cells().into_iter().map(|(column, path)| (column, path.to_owned()));
         std::iter::once(("pair_id", self.pair_id.to_string()))
@@ -97,7 +106,7 @@ impl Row {
     }
 }
 
-/// The file that a manifest in `base` means by `path`.
+/// The path of a file that a manifest in the directory `base` names `path`.
 pub(crate) fn resolved(base: &Path, path: &str) -> PathBuf {
     base.join(path)
 }
@@ -129,7 +138,7 @@ impl<'de> Deserialize<'de> for Row {
             [Some(id), None, Some(source), Some(target)] => {
                 (id, Input::Clouds { source: source.into(), target: target.into() })
             }
-            _ => return Err(de::Error::custom("a row has a pair_id, and either pairs or source and target")),
+            _ => return Err(de::Error::custom("a row needs `pair_id`, and either `pairs` or `source` and `target`")),
         };
         let kind = input.kind();
         settings.check_kind(kind).map_err(de::Error::custom)?;

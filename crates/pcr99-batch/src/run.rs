@@ -1,11 +1,11 @@
-//! All pairs that are missing, on the threads of this machine.
+//! Runs all unfinished pairs on the threads of this machine.
 
 use std::{
     num::NonZero,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
-        mpsc::{self, RecvTimeoutError},
+        mpsc::{self, Receiver, RecvTimeoutError},
     },
     thread,
     time::{Duration, Instant},
@@ -21,58 +21,64 @@ use crate::{
     worker::{Interrupted, Worker},
 };
 
-/// How a batch is run. Nothing of it changes a result.
+/// Pairs between two part files, unless ten seconds pass first: a part file is then large enough that its overhead does not matter.
+const DEFAULT_CHUNK: NonZero<usize> = NonZero::new(100).expect("not zero");
+
+/// Default size of the cloud cache in bytes: 1 GiB.
+const DEFAULT_CACHE: u64 = 1 << 30;
+
+/// How a batch is run. The results do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Threads; `None`: all cores.
+    /// Number of threads; `None`: all cores.
     pub threads: Option<NonZero<usize>>,
-    /// A part file is written after so many pairs, or ten seconds.
+    /// Number of pairs after which a part file is written. One is also written every ten seconds.
     pub chunk: NonZero<usize>,
-    /// Bytes of clouds that are kept for further pairs.
+    /// Size of the cache of clouds, in bytes.
     pub cache: u64,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: None, chunk: NonZero::new(100).unwrap_or(NonZero::<usize>::MIN), cache: 1 << 30 }
+        Self { threads: None, chunk: DEFAULT_CHUNK, cache: DEFAULT_CACHE }
     }
 }
 
-/// How far it is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Pairs of the manifest.
     pub all: usize,
-    /// Finished before this run.
+    /// Pairs that were finished before this run.
     pub before: usize,
-    /// Finished by this run.
+    /// Pairs that this run has finished.
     pub made: usize,
-    /// Of those, failed.
+    /// Failed pairs among those of this run.
     pub failed: usize,
 }
 
-/// How it ended.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// All pairs are finished.
     Finished,
-    /// Somebody asked for an end; what was finished is kept.
+    /// The caller stopped it; finished pairs are kept.
     Interrupted,
 }
 
-/// What is finished is written at least this often.
+/// Longest time between two part files. A killed batch loses at most this much work.
 pub(crate) const PART_EVERY: Duration = Duration::from_secs(10);
-/// Values that may wait to be written, some 30 bytes each: pairs with a million inliers do not wait for each other.
+/// Largest number of values that wait to be written, about 30 bytes each. It bounds memory when pairs have a million inliers.
 pub(crate) const MOST_WAITING: usize = 1 << 20;
-/// `progress` is called at least this often.
+/// Longest time between two calls of `progress`.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Runs all pairs of the manifest that are not finished in `directory`, and keeps their results there. `progress` is called now and then.
+/// Runs all unfinished pairs of the manifest and saves their results in `directory`. Calls `progress` at least every 0.2 s.
 ///
-/// With many pairs each has a thread; with fewer pairs than threads each has several.
+/// Each pair has one thread; when there are fewer pairs than threads, each has several.
 ///
 /// # Errors
-/// When results cannot be written. What is wrong with a pair is in its row.
+/// When results cannot be written. Errors of pairs are in their rows.
 pub fn run(
     manifest: &Manifest,
     directory: &mut Directory,
@@ -86,7 +92,7 @@ pub fn run(
 /// Matches from source to target, in the coordinates of the clouds.
 pub type Matched = Vec<[[f64; 3]; 2]>;
 
-/// The same, where `seen` is shown each record of this run and, of clouds, the matches that were searched; in whatever order they come.
+/// Runs a batch as [`run`] does, and shows `seen` each new record, with its matches for clouds, in the order in which pairs finish.
 ///
 /// # Errors
 /// As [`run`].
@@ -119,51 +125,57 @@ pub fn run_and_see(
         }
     };
     thread::scope(|scope| {
-        // Bounded, so that results do not pile up where the disk is slow.
+        // Bounded, so that results do not fill the memory when the disk is slow.
         let (sender, receiver) = mpsc::sync_channel(2 * workers + 1);
         let mut started = 0;
         for _ in 0..workers {
             let sender = sender.clone();
             match thread::Builder::new().spawn_scoped(scope, || work(sender)) {
                 Ok(_) => started += 1,
-                // Fewer do as well.
+                // The system has no more threads; those that run do the work.
                 Err(_) if started > 0 => break,
                 Err(error) => return Err(Error::io("start a thread for", directory.path())(error)),
             }
         }
         drop(sender);
-        let (mut waiting, mut values) = (Vec::new(), 0);
-        let mut written = Instant::now();
-        let mut keep = |waiting: &mut Vec<Record>| {
-            let kept = if waiting.is_empty() { Ok(()) } else { directory.write_part(waiting) };
-            waiting.clear();
-            // The others need not go on for nothing.
-            kept.inspect_err(|_| broken.store(true, Ordering::Relaxed))
-        };
-        loop {
-            match receiver.recv_timeout(TICK) {
-                Ok(mut record) => {
-                    // Nobody else needs them, and they are many.
-                    let matches = record.matches.take();
-                    seen(&record, matches);
-                    state.made += 1;
-                    state.failed += usize::from(record.status() == "failed");
-                    values += record.values();
-                    waiting.push(record);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            let many = waiting.len() >= options.chunk.get() || values >= MOST_WAITING;
-            if many || written.elapsed() >= PART_EVERY {
-                keep(&mut waiting)?;
-                (written, values) = (Instant::now(), 0);
-            }
-            progress(&state);
-        }
-        keep(&mut waiting)?;
-        progress(&state);
-        Ok(())
+        let saved = save(&receiver, directory, options.chunk.get(), &mut state, progress, seen);
+        // After an error, the workers must not continue for nothing.
+        saved.inspect_err(|_| broken.store(true, Ordering::Relaxed))
     })?;
     Ok(if state.before + state.made == all { Ended::Finished } else { Ended::Interrupted })
+}
+
+/// Saves records as they arrive, until the last worker has ended.
+fn save(
+    receiver: &Receiver<Record>,
+    directory: &mut Directory,
+    chunk: usize,
+    state: &mut Progress,
+    progress: &mut dyn FnMut(&Progress),
+    seen: &mut dyn FnMut(&Record, Option<Matched>),
+) -> Result<(), Error> {
+    let (mut waiting, mut values, mut written) = (Vec::new(), 0, Instant::now());
+    loop {
+        let received = receiver.recv_timeout(TICK);
+        let is_last = matches!(received, Err(RecvTimeoutError::Disconnected));
+        if let Ok(mut record) = received {
+            // Matches are large, and part files do not keep them.
+            let matches = record.matches.take();
+            seen(&record, matches);
+            state.made += 1;
+            state.failed += usize::from(record.is_failed());
+            values += record.values();
+            waiting.push(record);
+        }
+        let is_full = waiting.len() >= chunk || values >= MOST_WAITING || written.elapsed() >= PART_EVERY;
+        if (is_full || is_last) && !waiting.is_empty() {
+            directory.write_part(&waiting)?;
+            waiting.clear();
+            (written, values) = (Instant::now(), 0);
+        }
+        progress(state);
+        if is_last {
+            return Ok(());
+        }
+    }
 }

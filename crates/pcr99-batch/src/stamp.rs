@@ -1,4 +1,4 @@
-//! What a file was when it was read, so that a later run can tell whether it has changed since.
+//! State of a file when it was read, to detect later changes.
 
 use std::{
     fs,
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
 
-/// The size of a file and when it was last written to. What a copy with its times keeps, nobody can tell from the original.
+/// Size and modification time of a file. A copy that keeps the time cannot be told from the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stamp {
     bytes: u64,
-    /// Nanoseconds since 1970; 0 where the file system does not say.
+    /// Modification time in nanoseconds since 1970; 0 where the file system has none.
     modified: u64,
 }
 
 impl Stamp {
-    /// Of the file that is there now; `None` where there is none to be seen.
+    /// Present state of a file; `None` when it does not exist or cannot be accessed.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -28,7 +28,7 @@ impl Stamp {
     }
 }
 
-/// A file of a pair, as it is at some time.
+/// A file of a pair, with its state at some time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct StampedFile {
     pub(crate) path: PathBuf,
@@ -41,7 +41,7 @@ impl StampedFile {
     }
 }
 
-/// Of all files of a pair, in few bits: there may be a million pairs. `None` where nothing is known.
+/// Hash of the state of all files of a pair; `None` without files. 64 bits suffice to detect changes among a million pairs.
 pub(crate) fn short(stamps: &[Option<Stamp>]) -> Option<u64> {
     let numbers = |stamp: &Option<Stamp>| stamp.map_or([u64::MAX; 2], |stamp| [stamp.bytes, stamp.modified]);
     let all = stamps.iter().flat_map(numbers).fold(Fingerprint::empty(), Fingerprint::with_number);

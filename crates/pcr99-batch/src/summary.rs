@@ -1,53 +1,54 @@
-//! How many pairs came to what.
+//! Number of pairs by outcome.
 
 use std::{collections::BTreeMap, fmt};
 
+use pcr99::Status;
+use pcr99_document::DoubtCode;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::record::Record;
 
-/// How many pairs came to what.
+/// Number of pairs by outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Summary {
-    /// All of them.
+    /// Pairs of the manifest.
     pub pairs: u64,
-    /// With a transform that can be trusted.
+    /// Pairs with a confirmed transform.
     pub registered: u64,
-    /// With one that cannot.
+    /// Pairs with a transform that is not confirmed.
     pub not_reliable: u64,
-    /// Those by what speaks against them.
-    pub doubts: BTreeMap<String, u64>,
-    /// Without a transform.
+    /// Pairs without a transform.
     pub no_solution: u64,
-    /// That could not be run.
+    /// Pairs that could not be run.
     pub failed: u64,
+    /// Pairs that ran and are not registered, by doubt.
+    pub doubts: BTreeMap<DoubtCode, u64>,
 }
 
 impl Summary {
-    /// Counts one more.
+    /// Counts one more pair.
     pub fn count(&mut self, record: &Record) {
         self.pairs += 1;
-        match record.status() {
-            "registered" => self.registered += 1,
-            "not_reliable" => {
-                self.not_reliable += 1;
-                let doubt = record.result.get("doubt").and_then(Value::as_str).unwrap_or("other");
-                *self.doubts.entry(doubt.to_owned()).or_default() += 1;
-            }
-            "no_solution" => self.no_solution += 1,
-            _ => self.failed += 1,
+        match record.result.status() {
+            Some(Status::Registered) => self.registered += 1,
+            Some(Status::NotReliable) => self.not_reliable += 1,
+            Some(Status::NoSolution) => self.no_solution += 1,
+            None => self.failed += 1,
+        }
+        if let Some(doubt) = record.result.doubt() {
+            *self.doubts.entry(doubt).or_default() += 1;
         }
     }
 
-    /// Whether all are registered.
+    /// Whether all pairs are registered.
     pub fn all_registered(&self) -> bool {
         self.registered == self.pairs
     }
 
-    /// As a document.
+    /// The content of `summary.json`.
     pub fn to_json(&self) -> String {
-        // A structure of numbers and names: it always succeeds.
+        // Numbers and names: conversion cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 }
@@ -56,11 +57,14 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:>9} {}", self.pairs, if self.pairs == 1 { "pair" } else { "pairs" })?;
         writeln!(f, "{:>9} registered", self.registered)?;
+        writeln!(f, "{:>9} not reliable", self.not_reliable)?;
+        writeln!(f, "{:>9} no solution", self.no_solution)?;
+        writeln!(f, "{:>9} failed", self.failed)?;
+        if self.doubts.is_empty() {
+            return Ok(());
+        }
         let doubts: Vec<String> =
-            self.doubts.iter().map(|(doubt, count)| format!("{} {count}", doubt.replace('_', " "))).collect();
-        let doubts = if doubts.is_empty() { String::new() } else { format!(" ({})", doubts.join(", ")) };
-        writeln!(f, "{:>9} not reliable{doubts}", self.not_reliable)?;
-        writeln!(f, "{:>9} without solution", self.no_solution)?;
-        writeln!(f, "{:>9} failed", self.failed)
+            self.doubts.iter().map(|(doubt, count)| format!("{} {count}", doubt.as_str())).collect();
+        writeln!(f, "   doubts: {}", doubts.join(", "))
     }
 }

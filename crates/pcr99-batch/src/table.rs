@@ -1,82 +1,112 @@
-//! Records as lines of the files at the end.
+//! Records as lines of the result files.
 
+use pcr99::Similarity;
+use pcr99_document::{Document, PairResult};
 use serde_json::{Map, Value};
 
 use crate::{csv, record::Record};
 
-/// Columns of `results.csv`, and where in a document they are.
-const COLUMNS: [(&str, &[&str]); 22] = [
-    ("pair_id", &["pair_id"]),
-    ("source", &["source"]),
-    ("target", &["target"]),
-    ("pairs", &["pairs"]),
-    ("method", &["method"]),
-    ("status", &["status"]),
-    ("doubt", &["doubt"]),
-    ("error", &["error"]),
-    ("scale", &["scale"]),
-    ("correspondences", &["correspondences"]),
-    ("inliers", &["inliers"]),
-    ("threshold", &["threshold"]),
-    ("inlier_rmse", &["inlier_rmse"]),
-    ("log10_nfa", &["evidence", "log10_nfa"]),
-    ("inlier_places", &["evidence", "inlier_places"]),
-    ("fitness", &["fitness"]),
-    ("overlap_source", &["overlap", "source"]),
-    ("overlap_target", &["overlap", "target"]),
-    ("normal_agreement", &["normal_agreement"]),
-    ("rmse", &["rmse"]),
-    ("voxel", &["voxel"]),
-    ("stopped_because", &["stopped_because"]),
+/// Columns of `results.csv` with the value of each; an empty text where there is none.
+const COLUMNS: [(&str, fn(&PairResult) -> String); 22] = [
+    ("pair_id", |result| result.pair_id().to_owned()),
+    ("source", |result| text(result.inputs().source.as_deref())),
+    ("target", |result| text(result.inputs().target.as_deref())),
+    ("pairs", |result| text(result.inputs().pairs.as_deref())),
+    ("method", |result| text(result.document().map(Document::method))),
+    ("status", |result| result.status_word().to_owned()),
+    ("doubt", |result| text(result.doubt().map(|doubt| doubt.as_str()))),
+    ("reason", |result| text(result.document().map(Document::reason))),
+    ("error", |result| text(result.error())),
+    ("scale", |result| number(of(result, |d| d.target_from_source().map(|model| model.scale())))),
+    ("correspondences", |result| count(result.document().map(Document::correspondences))),
+    ("inliers", |result| count(result.document().map(|document| document.inliers().len()))),
+    ("threshold", |result| number(of(result, Document::threshold))),
+    ("inlier_rmse", |result| number(of(result, inlier_rmse))),
+    ("log10_nfa", |result| number(of(result, |d| d.evidence().map(|evidence| evidence.log10_nfa)))),
+    ("inlier_places", |result| {
+        count(result.document().and_then(Document::evidence).map(|evidence| evidence.inlier_places))
+    }),
+    ("overlap_source", |result| number(of(result, |d| d.fit().map(|fit| fit.overlap_source)))),
+    ("overlap_target", |result| number(of(result, |d| d.fit().map(|fit| fit.overlap_target)))),
+    ("normal_agreement", |result| number(of(result, |d| d.fit().map(|fit| fit.normal_agreement)))),
+    ("rmse", |result| number(of(result, rmse))),
+    ("voxel", |result| number(of(result, voxel))),
+    ("stopped_because", |result| {
+        text(result.document().and_then(Document::stopped_because).map(|reason| reason.as_str()))
+    }),
 ];
 
-/// The first three rows of the transform come last, row by row.
+/// Columns of the first three rows of the transform. They come last, row by row.
 const MATRIX: [&str; 12] =
     ["m00", "m01", "m02", "m03", "m10", "m11", "m12", "m13", "m20", "m21", "m22", "m23"];
 
+/// First line of `times.csv`.
 pub(crate) const TIMES_HEADER: &str = "pair_id,seconds,stages\n";
 
+/// First line of `results.csv`.
 pub(crate) fn header() -> String {
     csv::line(COLUMNS.iter().map(|(name, _)| *name).chain(MATRIX))
 }
 
-/// The line of `results.csv`.
+/// Line of `results.csv`.
 pub(crate) fn line(record: &Record) -> String {
-    let mut cells: Vec<String> = COLUMNS.iter().map(|(_, path)| cell(&record.result, path)).collect();
-    let matrix = record.result.get("transform").and_then(Value::as_array);
+    let mut cells: Vec<String> = COLUMNS.iter().map(|(_, value)| value(&record.result)).collect();
+    let model = record.result.document().and_then(Document::target_from_source);
+    let matrix = model.as_ref().map(Similarity::matrix);
     for place in 0..MATRIX.len() {
-        let number = matrix.and_then(|rows| rows.get(place / 4)?.get(place % 4));
-        cells.push(number.map_or(String::new(), Value::to_string));
+        cells.push(number(matrix.map(|rows| rows[place / 4][place % 4])));
     }
     csv::line(cells.iter().map(String::as_str))
 }
 
-/// The line of `results.jsonl`.
+/// Line of `results.jsonl`.
 pub(crate) fn document_line(record: &Record) -> String {
-    // An object of texts and numbers: it always succeeds.
-    serde_json::to_string(&record.result).unwrap_or_default() + "\n"
+    record.result.to_json() + "\n"
 }
 
-/// The line of `times.csv`: seconds in all, and in each stage as JSON.
+/// Line of `times.csv`: seconds in total, and of each stage as JSON.
 pub(crate) fn times_line(record: &Record) -> String {
-    let total = record.seconds.get("total").map_or(String::new(), Value::to_string);
-    let stages: Map<String, Value> = record
-        .seconds
-        .iter()
-        .filter(|(stage, _)| *stage != "total")
-        .map(|(s, v)| (s.clone(), v.clone()))
-        .collect();
-    csv::line([&*record.row.pair_id, &total, &Value::Object(stages).to_string()])
+    let seconds = &record.seconds;
+    let stages: Map<String, Value> =
+        seconds.stages().iter().map(|(stage, time)| (stage.clone(), Value::from(*time))).collect();
+    csv::line([&*record.row.pair_id, &number(Some(seconds.total())), &Value::Object(stages).to_string()])
 }
 
-/// A value of a document: texts and numbers as they are, of lists the length.
-fn cell(result: &Map<String, Value>, path: &[&str]) -> String {
-    let first = path.first().and_then(|name| result.get(*name));
-    let value = path.iter().skip(1).fold(first, |value, name| value?.get(name));
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(list)) => list.len().to_string(),
-        Some(value) => value.to_string(),
+/// A number of a pair that ran.
+fn of(result: &PairResult, value: impl Fn(&Document) -> Option<f64>) -> Option<f64> {
+    result.document().and_then(value)
+}
+
+fn inlier_rmse(document: &Document) -> Option<f64> {
+    match document {
+        Document::Matches(matches) => matches.inlier_rmse,
+        Document::Clouds(_) => None,
     }
+}
+
+fn rmse(document: &Document) -> Option<f64> {
+    match document {
+        Document::Matches(_) => None,
+        Document::Clouds(clouds) => clouds.rmse,
+    }
+}
+
+fn voxel(document: &Document) -> Option<f64> {
+    match document {
+        Document::Matches(_) => None,
+        Document::Clouds(clouds) => Some(clouds.voxel),
+    }
+}
+
+fn text(value: Option<&str>) -> String {
+    value.unwrap_or_default().to_owned()
+}
+
+fn count(value: Option<usize>) -> String {
+    value.map_or(String::new(), |count| count.to_string())
+}
+
+/// The same digits as in the documents; −∞ is an empty cell.
+fn number(value: Option<f64>) -> String {
+    value.and_then(serde_json::Number::from_f64).map_or(String::new(), |number| number.to_string())
 }

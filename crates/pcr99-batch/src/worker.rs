@@ -1,4 +1,4 @@
-//! One pair after the other.
+//! Runs pairs, one after the other.
 
 use std::{
     any::Any,
@@ -12,7 +12,8 @@ use std::{
 };
 
 use pcr99::Correspondences;
-use pcr99_cloud::{document, read_matches, read_transform};
+use pcr99_cloud::{read_matches, read_transform};
+use pcr99_document::Document;
 use pcr99_plan::Solvers;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -25,35 +26,35 @@ use crate::{
     stamp::StampedFile,
 };
 
-/// Stack of a thread: that of a main thread.
+/// Stack of a worker thread in bytes: that of a main thread on Linux.
 const STACK: usize = 8 << 20;
 
-/// Runs pairs in the same memory, with clouds that may be shared with others.
+/// Runs pairs in the same memory, with a cache of clouds that other workers may share.
 #[derive(Debug)]
 pub struct Worker {
     clouds: Arc<Clouds>,
-    /// `None` where no threads can be had; the shared ones do.
+    /// `None` where the system has no more threads; rayon's global threads do the work then.
     pool: Option<ThreadPool>,
     solvers: Solvers,
 }
 
-/// Whether to end now.
+/// Answers whether to stop now.
 pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 impl Worker {
-    /// A worker that uses so many threads for one pair, at least one. No result depends on it.
+    /// A worker that uses `threads` threads for one pair, at least one. The results do not depend on the number.
     pub fn new(clouds: Arc<Clouds>, threads: usize) -> Self {
         let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).stack_size(STACK).build().ok();
         Self { clouds, pool, solvers: Solvers::new() }
     }
 
-    /// Runs the pairs of a chunk. Where it is interrupted, those that are done come back.
+    /// Runs the pairs of a chunk. After an interruption, it returns the records of the finished pairs.
     pub fn run_chunk(&mut self, chunk: &Chunk, interrupted: Interrupted<'_>) -> Vec<Record> {
         let base = Path::new(&chunk.base);
         chunk.rows.iter().map_while(|row| self.run(row, base, interrupted)).collect()
     }
 
-    /// Runs a pair of a manifest in `base`; `None` when it was interrupted. Whatever is wrong with the pair is in the record.
+    /// Runs a pair of a manifest in the directory `base`; `None` when it was interrupted. Errors of the pair are in its record.
     pub fn run(&mut self, row: &Row, base: &Path, interrupted: Interrupted<'_>) -> Option<Record> {
         if interrupted() {
             return None;
@@ -75,7 +76,7 @@ impl Worker {
             None => work(),
         });
         let solved = solved.unwrap_or_else(|message| {
-            // Whatever state they are in.
+            // A panic may have left them in any state.
             self.solvers = Solvers::new();
             Err(format!("internal error, please report it: {message}"))
         });
@@ -84,7 +85,7 @@ impl Worker {
     }
 }
 
-/// What `work` returns, or what it said when it panicked.
+/// The result of `work`, or the message of its panic.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload: Box<dyn Any + Send>| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -107,16 +108,14 @@ fn solve(
                 [StampedFile { path, .. }] => Some((path, read_transform(path).map_err(text)?)),
                 _ => None,
             };
-            let plan =
-                settings.register_plan(initial.map(|(_, pose)| pose)).map_err(|error| match initial {
-                    Some((path, _)) => format!("`{}`: {error}", path.display()),
-                    None => error.to_string(),
-                })?;
+            let plan = settings.register_plan(initial.map(|(_, pose)| pose)).map_err(|error| match initial {
+                Some((path, _)) => format!("`{}`: {error}", path.display()),
+                None => error.to_string(),
+            })?;
             let deadline = plan.deadline();
             let mut found = plan.run(&source, &target, &|| deadline.check(interrupted())).map_err(text)?;
             let matches = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
-            let (document, doubt) = (document::of_clouds(&found), document::doubt_of_clouds(&found));
-            Ok(Solved { document, doubt, matches })
+            Ok(Solved { document: Document::of_clouds(&found), matches })
         }
         (_, [matches, ..]) => solve_matches(&matches.path, settings, solvers, interrupted),
         (_, []) => Err("there is no file to read".to_owned()),
@@ -138,12 +137,9 @@ fn solve_matches(
     let plan = settings.solve_plan().map_err(text)?;
     let deadline = plan.deadline();
     let stop = || deadline.check(interrupted());
-    let found = plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
-    Ok(Solved {
-        document: document::of_matches(plan.method().name(), pairs.len(), &found),
-        doubt: document::doubt_of_matches(&found),
-        matches: None,
-    })
+    let found =
+        plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    Ok(Solved { document: Document::of_matches(plan.method().name(), &found), matches: None })
 }
 
 fn text(error: impl std::fmt::Display) -> String {

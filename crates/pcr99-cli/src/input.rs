@@ -36,8 +36,8 @@ pub(crate) fn matches(options: &Solve, note: impl Fn(&str)) -> Result<Given> {
 
 /// Matches as pairs of indices into two clouds.
 fn indexed_matches([source, target]: [&Path; 2], indices: &Path, note: impl Fn(&str)) -> Result<Given> {
-    for (option, path) in [("source", source), ("target", target), ("indices", indices)] {
-        ensure!(path.as_os_str() != "-", "`{option}` must be a file: only PAIRS can be standard input, `-`");
+    for (option, path) in [("--source", source), ("--target", target), ("--indices", indices)] {
+        ensure!(path.as_os_str() != "-", "{option} must be a file: only PAIRS can be standard input, `-`");
     }
     let (a, b, pairs) = (read_points(source)?, read_points(target)?, read_indices(indices)?);
     let files = || format!("`{}` into `{}` and `{}`", indices.display(), source.display(), target.display());

@@ -1,12 +1,14 @@
 //! The program `pcr99` as a library: [`run`] takes the arguments and returns the exit status.
 //!
-//! Raw options ([`args`]) → checked values → work (`commands`, one file each) → documents (`output`). Standard output
-//! carries the result only, everything else goes to standard error.
+//! Raw options ([`args`]) → checked plan (crate `pcr99-plan`) → work (`commands`, one file each) → result (`output`). Standard output
+//! carries only the result; notes, progress and errors go to standard error.
 //!
-//! Exit status: 0 registered; 1 ran well, but there is no reliable registration; 2 bad usage or bad input, one message and
-//! nothing written; 130 interrupted.
+//! Exit status: 0 registered; 1 finished without a reliable registration; 2 bad usage or bad input, with one message and nothing
+//! written; 130 interrupted.
+//!
+//! The commands `demo`, `simulate` and `bench` need the feature `lab`, which is on by default.
 
-/// The options, as the user writes them.
+/// Options as the user writes them.
 pub mod args;
 
 mod commands;
@@ -18,6 +20,8 @@ mod output;
 mod page;
 
 mod terminal;
+
+mod verbose;
 
 mod watch;
 
@@ -32,14 +36,14 @@ use std::{
 
 use clap::Parser;
 
-/// What a command that ran to its end says to the shell.
+/// Outcome of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Registered, or simply done.
     Done,
-    /// Ran well, but the registration is not reliable.
+    /// Finished without a reliable registration.
     NotReliable,
-    /// Stopped by Ctrl-C; what was found so far has been printed.
+    /// Stopped by Ctrl-C; the best result so far has been printed.
     Interrupted,
 }
 
@@ -53,26 +57,26 @@ impl From<Outcome> for u8 {
     }
 }
 
-/// Runs the program with `args`, the first being its name.
+/// Runs the program with `args`, of which the first is its name.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     ExitCode::from(status(args))
 }
 
-/// As [`run`], for callers that end by other means: the exit status as a number.
+/// Runs the program as [`run`] does, and returns the exit status as a number.
 pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     let command_line = page::command_line(&args);
     let args = match args::Args::try_parse_from(args) {
         Ok(args) => args::Args { command_line, ..args },
         Err(message) => {
-            // `--help` and `--version` are not errors; clap knows which is which. A closed pipe is none either.
+            // `--help` and `--version` are not errors, and a closed pipe is none either.
             let _ = message.print();
             return if message.use_stderr() { 2 } else { 0 };
         }
     };
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // What a decoder of damaged files cannot go on with becomes an error of one line.
+        // A panic of a decoder on a damaged file becomes an error message instead.
         if !pcr99_cloud::files::panic_is_caught() {
             usual(panic);
         }
@@ -86,12 +90,12 @@ pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8
     }
 }
 
-/// A line on standard error. If nobody reads it, that is no reason to fail.
+/// Prints a line on standard error. A closed standard error is ignored.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// The error and its causes, without those that the one before has quoted already.
+/// The error and its causes, without causes that the text before already quotes.
 fn in_one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

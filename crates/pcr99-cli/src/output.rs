@@ -1,4 +1,4 @@
-//! What is printed: a summary to read, one JSON document, or a plain matrix; and files that appear whole or not at all.
+//! What the program prints: a summary for people, a matrix, and files that appear when they are complete or not at all.
 
 use std::{
     fmt::Write as _,
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use pcr99::{Evidence, Registration, Similarity, Status};
 use pcr99_cloud::{CloudRegistration, OutputFile};
 
-/// Where a document goes: checked before any work is done for it.
+/// Destination of a result, checked before any work is done for it.
 #[derive(Debug)]
 pub(crate) enum Sink {
     StandardOutput,
@@ -26,12 +26,12 @@ impl Sink {
         })
     }
 
-    /// Whether both go to one file.
+    /// Whether both are the same file.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         matches!((self, other), (Self::File(a), Self::File(b)) if a.is_same_file(b))
     }
 
-    /// Writes the document, to a file under its own name only when it is complete.
+    /// Writes the bytes that `document` produces. A file gets its name when it is complete.
     pub(crate) fn write(&self, document: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         match self {
             Self::StandardOutput => {
@@ -48,117 +48,148 @@ fn write_stream(
 ) -> io::Result<()> {
     let mut out = io::BufWriter::new(stream);
     match document(&mut out).and_then(|()| out.flush()) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe: it has read what it needs.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
 }
 
-/// A few lines to read on two clouds.
+/// Status and reason in one line.
+fn status_line(status: Status, reason: &str) -> String {
+    // Capitals where the transform must not be used unchecked.
+    let word = match status {
+        Status::Registered => "registered",
+        Status::NotReliable => "NOT RELIABLE",
+        Status::NoSolution => "NO SOLUTION",
+    };
+    format!("{word}: {reason}")
+}
+
+/// Status and reason of a registration from matches, in one line.
+pub fn verdict(found: &Registration) -> String {
+    status_line(found.status, &found.reason())
+}
+
+/// Warning before the matrix of an answer that is not registered.
+pub(crate) fn matrix_warning(status: Status, reason: &str) -> String {
+    match status {
+        Status::NoSolution => format!("warning: there is no matrix to print. {}", status_line(status, reason)),
+        _ => format!("warning: do not use this matrix unchecked. {}", status_line(status, reason)),
+    }
+}
+
+/// Summary of a registration of two clouds.
 pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}: {}", status_word(found.status), found.reason());
-    if let (Some(model), Some(fit)) = (&found.target_from_source, &found.assessment) {
-        let rmse = found.rmse.map_or(String::new(), |rmse| format!(", residual {} rms", shown(rmse)));
-        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let mut text = status_line(found.status, &found.reason()) + "\n";
+    text += &transform_lines(found.target_from_source.as_ref(), found.status);
+    if let Some(fit) = &found.assessment {
         let _ = writeln!(
             text,
-            "overlap {} of the source, {} of the target; {} of the normals agree{rmse}",
+            "  overlap      {} of the source, {} of the target; {} of the normals agree",
             percent(fit.overlap_source),
             percent(fit.overlap_target),
             percent(fit.normal_agreement)
         );
-        let _ = writeln!(text, "scale {}", shown(model.scale()));
-        text += &rounded_matrix(model);
+    }
+    if let Some(rmse) = found.rmse {
+        let _ = writeln!(text, "  residual     {} rms", shown(rmse));
     }
     for (name, cloud) in [("source", &found.source), ("target", &found.target)] {
-        let _ = writeln!(text, "{name}: {} points, {} after sampling", cloud.points, cloud.sampled);
+        let _ = writeln!(text, "  {name}       {} points, {} after sampling", cloud.points, cloud.sampled);
     }
-    let matches = found.matches.as_ref().map_or(String::new(), |m| format!("{} matches, ", m.matches));
-    let _ = writeln!(text, "voxel {}, {matches}{} ms", shown(found.voxel), milliseconds(found.seconds.total));
+    let _ = writeln!(text, "  voxel        {}", shown(found.voxel));
+    if let Some(matches) = &found.matches {
+        let _ = writeln!(
+            text,
+            "  matches      {}, of which {} agree; {}",
+            matches.matches,
+            matches.inliers.len(),
+            evidence(&matches.evidence)
+        );
+    }
+    let _ = writeln!(text, "  time         {} ms", milliseconds(found.seconds.total));
     text
 }
 
-/// The status and its reason in one line.
-pub fn verdict(found: &Registration) -> String {
-    format!("{}: {}", status_word(found.status), found.reason())
+/// Summary of a registration from matches.
+pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
+    let mut text = verdict(found) + "\n";
+    text += &transform_lines(found.target_from_source.as_ref(), found.status);
+    if let Some(rmse) = found.inlier_rmse {
+        let _ = writeln!(text, "  inlier rmse  {} (threshold {})", shown(rmse), shown(found.threshold));
+    }
+    if let Some(found) = &found.evidence {
+        let _ = writeln!(text, "  evidence     {}; inliers {}", evidence(found), places(found.inlier_places));
+    }
+    let stopped = found.stopped_because.as_str().replace('_', " ");
+    let _ = writeln!(text, "  searched     {}; stopped: {stopped}", searched(found));
+    let _ = writeln!(text, "  time         {}", stage_times(&found.seconds));
+    let _ = writeln!(text, "  method       {method}");
+    text
 }
 
-/// The status in words, in capitals where the answer must not be used.
-fn status_word(status: Status) -> &'static str {
-    match status {
-        Status::Registered => "registered",
-        Status::NotReliable => "NOT RELIABLE",
-        Status::NoSolution => "NO SOLUTION",
+/// Matrix and scale; empty without a transform.
+fn transform_lines(model: Option<&Similarity>, status: Status) -> String {
+    let Some(model) = model else { return String::new() };
+    let what = if status == Status::Registered { "transform" } else { "best candidate" };
+    let mut text = format!("\n{what}, source to target:\n");
+    for row in rounded_matrix(model).lines() {
+        let _ = writeln!(text, "  {row}");
+    }
+    let _ = writeln!(text, "\n  scale        {}", shown(model.scale()));
+    text
+}
+
+/// Expected number of false alarms, as a power of ten.
+pub(crate) fn evidence(evidence: &Evidence) -> String {
+    if evidence.log10_nfa == f64::NEG_INFINITY {
+        "no false alarms expected".to_owned()
+    } else {
+        format!("10^{:.1} false alarms expected", evidence.log10_nfa)
     }
 }
 
-/// Where the inliers are, neighbours taken together.
-fn places(inlier_places: usize) -> String {
+/// Number of places of the inliers.
+pub(crate) fn places(inlier_places: usize) -> String {
     match inlier_places {
         1 => "at 1 place".to_owned(),
-        // No further are they counted.
+        // Counting stops here.
         Evidence::MOST_COUNTED.. => format!("at {inlier_places} or more distinct places"),
         some => format!("at {some} distinct places"),
     }
 }
 
-/// A few lines to read.
-pub(crate) fn summary(method: &str, found: &Registration) -> String {
-    let mut text = verdict(found);
-    text.push('\n');
-    if let Some(model) = &found.target_from_source {
-        let what = if found.is_registered() { "transform" } else { "best guess" };
-        let _ = writeln!(text, "\n{what}, source to target:");
-        for row in rounded_matrix(model).lines() {
-            let _ = writeln!(text, "  {row}");
-        }
-        let _ = writeln!(text, "\n  scale        {}", shown(model.scale()));
-    }
-    if let Some(rmse) = found.inlier_rmse {
-        let _ = writeln!(text, "  inlier rmse  {} (threshold {})", shown(rmse), shown(found.threshold));
-    }
-    if let Some(evidence) = found.evidence {
-        let _ = writeln!(
-            text,
-            "  evidence     10^{:.1} false alarms expected; inliers {}",
-            evidence.log10_nfa,
-            places(evidence.inlier_places)
-        );
-    }
-    let _ = writeln!(
-        text,
-        "  searched     {}; stopped: {}",
-        searched(found),
-        found.stopped_because.as_str().replace('_', " ")
-    );
-    let stages: Vec<String> = found
-        .seconds
-        .stages
-        .iter()
-        .map(|(stage, seconds)| format!("{stage} {}", milliseconds(*seconds)))
-        .collect();
-    let _ = writeln!(text, "  time         {} ms ({})", milliseconds(found.seconds.total), stages.join(", "));
-    let _ = writeln!(text, "  method       {method}");
-    text
-}
-
-/// How much was tried.
+/// Amount of work of a search.
 pub(crate) fn searched(found: &Registration) -> String {
-    let pcr99::Counters { pairs, triplets, hypotheses, .. } = found.counters;
-    let count = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    let looked_at =
-        if pairs > 0 { count(pairs, "pair", "pairs") } else { count(triplets, "triplet", "triplets") };
-    format!("{looked_at}, {}", count(hypotheses, "hypothesis", "hypotheses"))
+    let counters = found.counters;
+    let looked_at = if counters.pairs > 0 {
+        counted(counters.pairs, "pair", "pairs")
+    } else {
+        counted(counters.triplets, "triplet", "triplets")
+    };
+    format!("{looked_at}, {}", counted(counters.hypotheses, "hypothesis", "hypotheses"))
 }
 
-/// The 4×4 matrix, one row a line, with all the digits that are needed to read back the same numbers.
+/// A number with its noun.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Total time in milliseconds, with the time of each stage.
+pub(crate) fn stage_times(seconds: &pcr99::Seconds) -> String {
+    let stages: Vec<String> =
+        seconds.stages.iter().map(|(stage, time)| format!("{stage} {}", milliseconds(*time))).collect();
+    let total = format!("{} ms", milliseconds(seconds.total));
+    if stages.is_empty() { total } else { format!("{total} ({})", stages.join(", ")) }
+}
+
+/// The 4×4 matrix, one row per line, with enough digits to read back the same numbers.
 pub(crate) fn matrix(model: &Similarity) -> String {
     // The debugging form has an exponent where the display form would have hundreds of zeros.
     aligned(model.matrix().map(|row| row.map(|x| format!("{x:?}"))))
 }
 
-/// The 4×4 matrix to look at.
+/// The 4×4 matrix with nine decimals.
 fn rounded_matrix(model: &Similarity) -> String {
     let plain = (1e-3..1e6).contains(&model.scale());
     let number = |x: f64| match plain {
@@ -182,13 +213,18 @@ fn aligned(rows: [[String; 4]; 4]) -> String {
     text
 }
 
+/// A fraction in percent, without decimals.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{:.0} %", 100.0 * fraction)
+}
+
 /// Seconds in milliseconds.
 pub(crate) fn milliseconds(seconds: f64) -> String {
     let ms = 1e3 * seconds;
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.0}") }
 }
 
-/// Six significant digits.
+/// A number with six significant digits.
 pub(crate) fn shown(x: f64) -> String {
     if x == 0.0 || (1e-4..1e7).contains(&x.abs()) {
         let before_point = x.abs().max(1.0).log10() as usize + 1;

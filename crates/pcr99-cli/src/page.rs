@@ -1,9 +1,10 @@
-//! `--page`: where the page goes, checked before any work is done for it, and what it says of the command.
+//! Pages: where they go, checked before any work is done for them, and the command that they show.
 
 use std::{ffi::OsString, path::Path};
 
 use anyhow::{Result, ensure};
 use pcr99_cloud::OutputFile;
+use pcr99_document::PROGRAM;
 use pcr99_page::{RegistrationPage, RegistrationView};
 
 use crate::{args::Args, output::Sink, watch::Busy};
@@ -13,7 +14,7 @@ use crate::{args::Args, output::Sink, watch::Busy};
 pub(crate) struct PageFile(Sink);
 
 impl PageFile {
-    /// The file that `--page` names, if it can be written and none of the `others` is the same.
+    /// The file of the option `page`, if it can be written and differs from `others`, which are named by their options.
     pub(crate) fn new(path: Option<&Path>, others: &[(&str, &Sink)]) -> Result<Option<Self>> {
         let Some(path) = path else { return Ok(None) };
         let sink = Sink::File(OutputFile::new(path)?);
@@ -23,35 +24,39 @@ impl PageFile {
         Ok(Some(Self(sink)))
     }
 
-    /// Writes a page of these.
+    /// Writes a page with these views.
     pub(crate) fn write(self, args: &Args, views: impl IntoIterator<Item = RegistrationView>) -> Result<()> {
         let _busy = Busy::start("writing the page".to_owned(), args.quiet);
-        let page = RegistrationPage::new(concat!("pcr99 ", env!("CARGO_PKG_VERSION")));
-        let page = page.with_command(&args.command_line);
+        let page = RegistrationPage::new(PROGRAM).with_command(&args.command_line);
         let page = views.into_iter().fold(page, RegistrationPage::with_view);
         self.write_html(&page.to_html())
     }
 
-    /// Writes a page that is made already.
+    /// Writes a finished page.
     pub(crate) fn write_html(self, html: &str) -> Result<()> {
         self.0.write(|out| out.write_all(html.as_bytes()))
     }
 }
 
-/// The next thing to try.
+/// A suggestion what to do next.
 pub(crate) fn next_command(args: &Args, page: Option<&Path>) -> String {
     match page {
-        Some(page) => format!("  Open `{}` in a browser to see it in 3-D.", page.display()),
-        None => format!("  See it in 3-D:  {} --page view.html", args.command_line),
+        Some(page) => format!("  Open `{}` in a browser to see the result in 3-D.", page.display()),
+        None => format!("  To see the result in 3-D:  {} --page view.html", args.command_line),
     }
 }
 
-/// The file's own name, without its directories.
+/// The file name, without directories.
 pub(crate) fn name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    path_text(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }
 
-/// The command as a shell would take it again, by the plain name of the program.
+/// A path as text.
+pub(crate) fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The command as it would be typed into a shell, with the plain name of the program.
 pub(crate) fn command_line(args: &[OsString]) -> String {
     let words = args.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("pcr99".to_owned()).chain(words).collect::<Vec<_>>().join(" ")

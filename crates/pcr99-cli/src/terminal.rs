@@ -1,16 +1,16 @@
-//! A small picture at the end, where a person looks at a terminal that can show it.
+//! A small picture below the summary, on terminals that can show it.
 
 use std::{fmt::Write as _, io::IsTerminal};
 
 use pcr99::Similarity;
 
-/// Columns and lines of a panel; each character has 2 × 4 dots.
+/// Columns and lines of a panel; each character has 2 × 4 dots. Three panels fit into 80 columns.
 const PANEL: [usize; 2] = [24, 10];
-/// Columns that the picture needs.
+/// Columns of the picture: three panels and the space between them.
 const WIDTH: usize = 78;
-/// Bars of the residuals.
+/// Number of bars of the residual histogram.
 const BARS: usize = 48;
-/// Points that are drawn of each cloud.
+/// Largest number of points drawn of each cloud; a panel has 1920 dots.
 const MOST_POINTS: usize = 3000;
 
 /// A terminal that can show a picture.
@@ -19,16 +19,16 @@ pub(crate) struct Terminal {
     with_color: bool,
 }
 
-/// What decides whether there is one.
+/// Properties of the output that decide whether a picture can be shown.
 struct Surroundings<'a> {
-    /// Both standard output and standard error.
+    /// Whether both standard output and standard error are terminals.
     is_terminal: bool,
     columns: Option<usize>,
     variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Terminal {
-    /// The one that we write to, if it is one.
+    /// The terminal that the program writes to, if it can show a picture.
     pub(crate) fn here() -> Option<Self> {
         Self::of(&Surroundings {
             is_terminal: std::io::stdout().is_terminal() && std::io::stderr().is_terminal(),
@@ -39,7 +39,7 @@ impl Terminal {
 
     fn of(around: &Surroundings<'_>) -> Option<Self> {
         let set = |name: &str| (around.variable)(name).filter(|value| !value.is_empty());
-        // The first that is set decides, as for any other program.
+        // The first variable that is set decides, as POSIX says.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)).unwrap_or_default();
         let has_signs = locale.to_uppercase().replace('-', "").contains("UTF8");
         let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
@@ -53,7 +53,7 @@ impl Terminal {
     }
 }
 
-/// As terminals number them.
+/// Colours by their ANSI codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Color {
     Green = 32,
@@ -62,22 +62,22 @@ enum Color {
     Dim = 2,
 }
 
-/// What is drawn.
+/// Points and matches to draw.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) source: &'a [[f64; 3]],
     pub(crate) target: &'a [[f64; 3]],
     pub(crate) model: &'a Similarity,
-    /// Source and target of each match.
+    /// Source and target point of each match.
     pub(crate) matches: Matches<'a>,
-    /// Which of them agree, ascending.
+    /// Indices of the inliers, ascending.
     pub(crate) inliers: &'a [usize],
     pub(crate) threshold: Option<f64>,
-    /// Whether source and target are the points of the matches, most of which may be wrong.
+    /// Whether source and target are points of matches, most of which may be outliers.
     pub(crate) are_matches: bool,
 }
 
-/// Matches, however they are kept.
+/// Matches as two lists or as one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Matches<'a> {
     Apart(&'a [[f64; 3]], &'a [[f64; 3]]),
@@ -100,7 +100,7 @@ impl Matches<'_> {
     }
 }
 
-/// Source, target, and one on the other; the residuals; the transform in words.
+/// Three panels (source, target, both), a histogram of the residuals, and the transform in words.
 pub(crate) fn picture(terminal: Terminal, scene: &Scene<'_>) -> String {
     let every = |points: &[[f64; 3]]| points.len().div_ceil(MOST_POINTS).max(1);
     let finite = |p: &[f64; 3]| p.iter().all(|x| x.is_finite());
@@ -116,7 +116,7 @@ pub(crate) fn picture(terminal: Terminal, scene: &Scene<'_>) -> String {
     let axes = broad_side(&moved);
     let panel = |layers: &[(&[[f64; 3]], Color)], axes| Panel::of(layers, axes).lines(terminal);
     let (from, to) = (agreeing(0), agreeing(1));
-    // The targets of wrong matches would only be in the way.
+    // Targets of outliers would hide the result.
     let ground: &[[f64; 3]] = if scene.are_matches { &[] } else { &target };
     let panels = [
         panel(&[(&source, Color::Yellow), (&from, Color::Green)], broad_side(&source)),
@@ -136,7 +136,7 @@ pub(crate) fn picture(terminal: Terminal, scene: &Scene<'_>) -> String {
     text
 }
 
-/// The two axes in which points spread most: what is seen, from left to right and upwards.
+/// The two axes with the largest spread, drawn rightwards and upwards.
 fn broad_side(points: &[[f64; 3]]) -> [usize; 2] {
     let spread = |axis: usize| {
         let mut values: Vec<f64> = points.iter().map(|p| p[axis]).collect();
@@ -153,7 +153,7 @@ fn broad_side(points: &[[f64; 3]]) -> [usize; 2] {
     }
 }
 
-/// Dots, and the colour of each character: that of the last layer in it.
+/// Dots of a panel, and the colour of each character: that of its last layer.
 struct Panel {
     dots: Vec<u8>,
     colors: Vec<Option<Color>>,
@@ -164,7 +164,7 @@ impl Panel {
         let [columns, lines] = PANEL;
         let mut panel = Self { dots: vec![0; columns * lines], colors: vec![None; columns * lines] };
         let all = || layers.iter().flat_map(|(points, _)| points.iter());
-        // Nearly all: a stray must not make the rest a dot.
+        // From the 1st to the 99th percentile, so that one stray point does not shrink the rest to a dot.
         let range = |axis: usize| {
             let mut values: Vec<f64> = all().map(|p| p[axis]).collect();
             values.sort_by(f64::total_cmp);
@@ -185,7 +185,7 @@ impl Panel {
                 if (0.0..=wide).contains(&x) && (0.0..=high).contains(&y) {
                     let (x, y) = (x as usize, y as usize);
                     let place = y / 4 * columns + x / 2;
-                    // The dots of a Braille character: three rows of two first, then the fourth.
+                    // Bits of a Braille character: three rows of two dots first, then the fourth row.
                     panel.dots[place] |=
                         [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]][y % 4][x % 2];
                     panel.colors[place] = Some(*color);
@@ -215,7 +215,7 @@ impl Panel {
     }
 }
 
-/// How far matches are off, as bars on a logarithmic scale, with the threshold.
+/// Histogram of the residuals of the matches on a logarithmic axis, with the threshold.
 fn residuals(terminal: Terminal, scene: &Scene<'_>) -> String {
     let Some(threshold) = scene.threshold.filter(|t| *t > 0.0) else { return String::new() };
     let residual = |i: usize| {
@@ -229,14 +229,14 @@ fn residuals(terminal: Terminal, scene: &Scene<'_>) -> String {
     let edge = place(threshold).clamp(1, BARS - 1);
     let mut counts = [0_usize; BARS];
     for r in residuals {
-        // On its side of the threshold, whatever the rounding of the bars.
+        // Rounding must not move a residual to the other side of the threshold.
         let bar = place(r).min(BARS - 1);
         counts[if r <= threshold { bar.min(edge - 1) } else { bar.max(edge) }] += 1;
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let bar = |count: usize| match count {
         0 => ' ',
-        // The logarithm, so that few right ones beside many wrong ones are seen.
+        // Logarithmic, so that a few inliers are visible beside many outliers.
         count => {
             let height = 1.0 + 7.0 * (count as f64).ln() / most.ln().max(1e-9);
             ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][(height.min(8.0) as usize).max(1) - 1]
@@ -260,7 +260,7 @@ fn residuals(terminal: Terminal, scene: &Scene<'_>) -> String {
     text
 }
 
-/// A number with two digits that matter.
+/// A number with two significant digits.
 fn two_digits(x: f64) -> String {
     let short = format!("{x:.1e}");
     match short.parse::<f64>() {
@@ -269,7 +269,7 @@ fn two_digits(x: f64) -> String {
     }
 }
 
-/// A transform as one would say it.
+/// A transform in words.
 fn in_words(model: &Similarity) -> String {
     let r = model.rotation();
     let axis = [r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]];
@@ -277,14 +277,14 @@ fn in_words(model: &Similarity) -> String {
     let degrees = length.atan2(r[0][0] + r[1][1] + r[2][2] - 1.0).to_degrees();
     let listed = |v: [f64; 3], digits: usize| v.map(|x| format!("{:.digits$}", x + 0.0)).join(", ");
     let turn = if degrees < 5e-4 {
-        "not turned".to_owned()
+        "no rotation".to_owned()
     } else if length > 1e-6 {
-        format!("turned {degrees:.2}° about ({})", listed(axis.map(|x| x / length), 3))
+        format!("rotation by {degrees:.2}° about ({})", listed(axis.map(|x| x / length), 3))
     } else {
-        "turned half around".to_owned()
+        "rotation by 180°".to_owned()
     };
     let shift = model.translation().map(crate::output::shown).join(", ");
-    format!("{turn}, scaled by {},\n  then shifted by ({shift})", crate::output::shown(model.scale()))
+    format!("{turn}, scale {},\n  translation ({shift})", crate::output::shown(model.scale()))
 }
 
 #[cfg(test)]
@@ -352,7 +352,7 @@ mod tests {
         let (right, wrong) = bars.split_once('┊').expect("a threshold");
         assert!(right.contains(['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']) && wrong.ends_with('█'), "{bars}");
         assert!(
-            drawn.trim_end().ends_with("not turned, scaled by 1,\n  then shifted by (0, 0, 0)"),
+            drawn.trim_end().ends_with("no rotation, scale 1,\n  translation (0, 0, 0)"),
             "{drawn}"
         );
         assert!(picture(Terminal { with_color: true }, &scene).contains("\x1b[32m"));
@@ -364,9 +364,9 @@ mod tests {
             Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, -3.5]).expect("a similarity");
         assert_eq!(
             in_words(&quarter),
-            "turned 90.00° about (0.000, 0.000, 1.000), scaled by 2,\n  then shifted by (1, 0, -3.5)"
+            "rotation by 90.00° about (0.000, 0.000, 1.000), scale 2,\n  translation (1, 0, -3.5)"
         );
         let half = Similarity::from_quaternion(1.0, [0.0, 0.0, 0.0, 1.0], [0.0; 3]).expect("a similarity");
-        assert!(in_words(&half).starts_with("turned half around"), "{}", in_words(&half));
+        assert!(in_words(&half).starts_with("rotation by 180°"), "{}", in_words(&half));
     }
 }

@@ -71,6 +71,8 @@ pub enum Command {
     Bench(Box<Bench>),
     /// Register many pairs, listed in a table.
     Batch(Box<Batch>),
+    /// Write an HTML page from a saved result.
+    Page(Page),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -104,6 +106,23 @@ pub struct Convert {
     /// Replace OUT if it exists.
     #[arg(long)]
     pub force: bool,
+}
+
+/// Options of `page`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The page draws the points of the files that the document names, relative to the current directory. If a file cannot be read, the page \
+shows the numbers only.
+
+Examples:
+  pcr99 register a.ply b.ply --json --output result.json
+  pcr99 page result.json --output view.html")]
+pub struct Page {
+    /// Document that `solve --json` or `register --json` printed; `-` reads standard input.
+    pub document: PathBuf,
+    /// HTML file to write.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
 }
 
 /// What to print.

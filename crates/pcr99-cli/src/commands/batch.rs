@@ -2,32 +2,30 @@
 
 use std::{
     num::NonZero,
-    path::Path,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcr99_batch::{Directory, Ended, Manifest, Progress, RunOptions, Settings, Summary, run_and_see};
-use pcr99_cloud::document;
-use serde_json::json;
+use pcr99_document::{PROGRAM, SCHEMA, Seconds};
+use serde::Serialize;
 
 use crate::{
     Outcome,
     args::{Args, Batch, BatchDefaults},
     commands::batch_pages::BatchPages,
     output::Sink,
-    say, watch,
+    say,
+    watch::{self, PROGRESS_DELAY},
 };
 
-/// Work that is done sooner shows no bar.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Between lines where there is no terminal.
+/// Time between two progress lines of `--verbose` without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     let is_file = options.manifest.as_os_str() != "-";
-    ensure!(is_file, "a manifest must come from a file: paths in it are relative to it");
+    ensure!(is_file, "a manifest must be a file: its paths are relative to it");
     let page = BatchPages::check(options)?;
     let manifest = Manifest::read(&options.manifest, &settings(&options.defaults)?)?;
     let mut directory = if options.resume {
@@ -41,83 +39,107 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
             say(line);
         }
     };
-    if options.retry_failed {
-        let failed = directory.forget_failed()?;
-        note(&format!("{failed} failed {} run again", if failed == 1 { "pair is" } else { "pairs are" }));
-    }
-    if options.retry_changed {
-        let changed = directory.forget_changed(&manifest)?;
-        note(&format!(
-            "{changed} {} whose files have changed {} run again",
-            if changed == 1 { "pair" } else { "pairs" },
-            if changed == 1 { "is" } else { "are" },
-        ));
-    } else if options.resume {
-        let changed = directory.changed(&manifest);
-        if !changed.rows.is_empty() {
-            note(&format!("note: {changed}; results are kept, --retry-changed runs these again"));
-        }
-    }
+    retry(options, &mut directory, &manifest, &note)?;
     let (before, all) = (directory.finished(), manifest.rows().len());
     if before > 0 {
-        note(&format!("going on after {before} of {all} pairs"));
+        note(&format!("resuming after {before} of {all} pairs"));
     }
     watch::listen();
     let start = Instant::now();
-    let mut shown = Shown::new(all, args);
+    let mut bar = Bar::new(all, args);
     let ended = run_and_see(
         &manifest,
         &mut directory,
         &run_options(options),
         &watch::interrupted,
-        &mut |progress| shown.update(progress),
+        &mut |progress| bar.update(progress),
         &mut |record, matches| pages.see(record, matches),
     );
-    drop(shown);
+    drop(bar);
     let seconds = start.elapsed().as_secs_f64();
-    let ended = ended.map_err(|error| anyhow!("{error}; what is finished is kept: go on with --resume"))?;
+    let ended = ended.map_err(|error| anyhow!("{error}; finished pairs are kept: continue with --resume"))?;
     if ended == Ended::Interrupted {
         note(&format!(
-            "interrupted after {} of {all} pairs, which are kept; go on with the same command and --resume",
+            "interrupted after {} of {all} pairs, which are kept; continue with the same command and --resume",
             directory.finished()
         ));
         return Ok(Outcome::Interrupted);
     }
     let summary = directory.merge(&manifest)?;
     let written = pages.write(&manifest, &directory, args, &note);
-    let written =
-        written.context("the results are complete, but not the pages: --resume makes these alone")?;
-    let text =
-        if options.json { as_json(&summary, before, seconds, &options.output) } else { summary.to_string() };
-    Sink::new(None)?.write(|out| out.write_all(text.as_bytes()))?;
-    note(&format!(
-        "written to `{}`: results.csv, results.jsonl, times.csv, summary.json{}; {}",
-        options.output.display(),
-        match written {
-            0 => String::new(),
-            1 => ", a page in `pages`".to_owned(),
-            count => format!(", {count} pages in `pages`"),
-        },
-        pace(all - before, seconds)
-    ));
+    let written = written
+        .context("the results are complete, but the pages are not: run the same command with --resume")?;
+    print(&summary, before, seconds, options)?;
+    note(&written_line(options, written, all - before, seconds));
     Ok(if summary.all_registered() { Outcome::Done } else { Outcome::NotReliable })
 }
 
-/// The summary with what differs from run to run.
-fn as_json(summary: &Summary, before: usize, seconds: f64, output: &Path) -> String {
-    document::to_text(&json!({
-        "schema": document::SCHEMA,
-        "program": document::PROGRAM,
-        "output": output.display().to_string(),
-        "pairs": summary.pairs,
-        "registered": summary.registered,
-        "not_reliable": summary.not_reliable,
-        "doubts": summary.doubts,
-        "no_solution": summary.no_solution,
-        "failed": summary.failed,
-        "finished_before": before,
-        "seconds": { "total": seconds },
-    }))
+/// Forgets the pairs that are to run again, and notes those whose files have changed.
+fn retry(
+    options: &Batch,
+    directory: &mut Directory,
+    manifest: &Manifest,
+    note: &dyn Fn(&str),
+) -> Result<()> {
+    let pairs = |count: usize| if count == 1 { "1 pair".to_owned() } else { format!("{count} pairs") };
+    if options.retry_failed {
+        note(&format!("running {} that failed again", pairs(directory.forget_failed()?)));
+    }
+    if options.retry_changed {
+        note(&format!("running {} with changed files again", pairs(directory.forget_changed(manifest)?)));
+    } else if options.resume {
+        let changed = directory.changed(manifest);
+        if !changed.rows.is_empty() {
+            note(&format!("note: {changed}; their results are kept; --retry-changed runs them again"));
+        }
+    }
+    Ok(())
+}
+
+/// Prints the summary.
+fn print(summary: &Summary, before: usize, seconds: f64, options: &Batch) -> Result<()> {
+    let text = if options.json {
+        let document = SummaryDocument {
+            schema: SCHEMA,
+            program: PROGRAM,
+            output: options.output.display().to_string(),
+            summary,
+            finished_before: before,
+            seconds: Seconds::new::<&str>(seconds, []),
+        };
+        serde_json::to_string_pretty(&document)? + "\n"
+    } else {
+        summary.to_string()
+    };
+    Sink::new(None)?.write(|out| out.write_all(text.as_bytes()))
+}
+
+/// The summary with values that differ from run to run, as `--json` prints it.
+#[derive(Serialize)]
+struct SummaryDocument<'a> {
+    schema: u32,
+    program: &'static str,
+    /// Directory of the results.
+    output: String,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// Pairs that earlier runs finished.
+    finished_before: usize,
+    seconds: Seconds,
+}
+
+/// Line about the files that were written.
+fn written_line(options: &Batch, pages: usize, made: usize, seconds: f64) -> String {
+    format!(
+        "wrote results.csv, results.jsonl, times.csv, summary.json{} to `{}`; {made} {} in {seconds:.1} s",
+        match pages {
+            0 => String::new(),
+            1 => " and 1 page in `pages`".to_owned(),
+            count => format!(" and {count} pages in `pages`"),
+        },
+        options.output.display(),
+        if made == 1 { "pair" } else { "pairs" }
+    )
 }
 
 pub(super) fn run_options(options: &Batch) -> RunOptions {
@@ -132,7 +154,7 @@ pub(super) fn run_options(options: &Batch) -> RunOptions {
 /// Options of pairs whose cell is empty.
 fn settings(given: &BatchDefaults) -> Result<Settings> {
     let initial = match &given.initial {
-        // Relative to where the program runs, unlike those in the manifest.
+        // Relative to the working directory, unlike paths in the manifest.
         Some(path) => {
             let path = std::path::absolute(path).context("`initial`")?;
             Some(path.to_str().context("`initial`: the path is not Unicode")?.into())
@@ -155,20 +177,15 @@ fn settings(given: &BatchDefaults) -> Result<Settings> {
     })
 }
 
-/// Pairs and time.
-fn pace(made: usize, seconds: f64) -> String {
-    format!("{made} {} in {seconds:.1} s", if made == 1 { "pair" } else { "pairs" })
-}
-
-/// A bar on a terminal, with the time that is left; elsewhere, when more is to be said, a line now and then.
-struct Shown {
+/// A progress bar with the remaining time on a terminal; elsewhere, with `--verbose`, a line every few seconds.
+struct Bar {
     bar: ProgressBar,
     lines: bool,
     start: Instant,
     last_line: Instant,
 }
 
-impl Shown {
+impl Bar {
     fn new(all: usize, args: &Args) -> Self {
         let target = if args.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(all as u64), target);
@@ -194,14 +211,14 @@ impl Shown {
             self.last_line = Instant::now();
             say(&format!("{finished} of {} pairs{more}", progress.all));
         }
-        if self.start.elapsed() >= PATIENCE {
+        if self.start.elapsed() >= PROGRESS_DELAY {
             self.bar.set_message(more);
             self.bar.set_position(finished as u64);
         }
     }
 }
 
-impl Drop for Shown {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

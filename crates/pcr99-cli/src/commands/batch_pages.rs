@@ -1,4 +1,4 @@
-//! Pages of a batch: one of all pairs, and some of single ones.
+//! Pages of a batch: one of all pairs, and some of single pairs.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -15,10 +15,9 @@ use pcr99_batch::{
     Clouds, Directory, Fingerprint, Input, Kind, Manifest, RESULTS_CSV, RESULTS_JSONL, Record, Row,
     RunOptions, SUMMARY_JSON, TIMES_CSV, Worker,
 };
-use pcr99_cloud::{OutputFile, document::PROGRAM, read_matches, read_points};
-use pcr99_document::Document;
+use pcr99_cloud::{OutputFile, read_matches, read_points};
+use pcr99_document::PROGRAM;
 use pcr99_page::{BatchOutcome, BatchPage, BatchRow, RegistrationPage, RegistrationView};
-use serde_json::Value;
 
 use crate::{
     args::{Args, Batch},
@@ -27,58 +26,58 @@ use crate::{
     watch::{self, Busy},
 };
 
-/// In the directory of the results.
+/// Directory of the pages of single pairs, in the directory of the results.
 const PAGES: &str = "pages";
-/// Letters of a pair's name in that of its file.
+/// Characters of a pair's name in the name of its page: enough to recognise it, and below every file system's limit.
 const LONGEST_NAME: usize = 40;
-/// Names in the directory of the results that are not free.
+/// Names in the directory of the results that the batch itself uses.
 const TAKEN: [&str; 8] =
     [RESULTS_CSV, RESULTS_JSONL, TIMES_CSV, SUMMARY_JSON, "batch.json", ".lock", "parts", PAGES];
 
 /// Matches between two clouds.
 type Matches = Vec<[[f64; 3]; 2]>;
 
-/// Pages whose places are checked.
+/// Pages of a batch, before the batch begins.
 pub(super) struct BatchPages {
     page: Option<PageFile>,
 }
 
-/// Pages in the making.
+/// Pages of a batch, while the batch runs.
 pub(super) struct Begun {
     output: PathBuf,
     page: Option<(PageFile, PathBuf)>,
-    /// How many single pairs get one.
+    /// Largest number of pages of single pairs.
     most: usize,
-    /// Where in the manifest a pair is.
+    /// Place of each pair in the manifest.
     places: HashMap<Fingerprint, usize>,
-    /// Matches of those that come first so far, by whether they are registered, and by their place.
+    /// Matches of the pairs that may get a page, in the order of the pages: unregistered pairs first.
     seen: BTreeMap<(bool, usize), Matches>,
     options: RunOptions,
 }
 
 impl BatchPages {
-    /// Before any work, and before the directory of the results is made.
+    /// Checks the files before any work, and before the directory of the results is created.
     pub(super) fn check(options: &Batch) -> Result<Self> {
         let Some(path) = options.page.as_deref() else { return Ok(Self { page: None }) };
         if let (Ok(page), Ok(manifest)) = (path.canonicalize(), options.manifest.canonicalize()) {
-            ensure!(page != manifest, "--page names the manifest: give it a file of its own");
+            ensure!(page != manifest, "--page names the manifest: name another file");
         }
         if lies_in(path, &options.output) {
             let name = path.file_name().unwrap_or_default();
             ensure!(
                 TAKEN.iter().all(|taken| name != *taken),
-                "--page names `{}`, which the batch itself writes: give it a file of its own",
+                "--page names `{}`, which the batch itself writes: name another file",
                 path.display()
             );
             if !options.output.exists() {
-                // It will be there.
+                // It will be created; `begin` checks the file then.
                 return Ok(Self { page: None });
             }
         }
         Ok(Self { page: PageFile::new(Some(path), &[])? })
     }
 
-    /// When the directory of the results is there.
+    /// Begins when the directory of the results exists.
     pub(super) fn begin(self, options: &Batch, manifest: &Manifest) -> Result<Begun> {
         let page = match (self.page, options.page.as_deref()) {
             (Some(page), Some(path)) => Some((page, path.to_path_buf())),
@@ -97,14 +96,15 @@ impl Begun {
     /// Keeps the matches of a pair that may get a page.
     pub(super) fn see(&mut self, record: &Record, matches: Option<Matches>) {
         if let (Some(&place), Some(matches)) = (self.places.get(&record.fingerprint), matches) {
-            self.seen.insert((record.status() == "registered", place), matches);
+            let is_registered = record.result.status() == Some(pcr99::Status::Registered);
+            self.seen.insert((is_registered, place), matches);
             if self.seen.len() > self.most {
                 self.seen.pop_last();
             }
         }
     }
 
-    /// Writes all pages, those of single pairs first; how many there are of these.
+    /// Writes all pages. Returns the number of pages of single pairs.
     pub(super) fn write(
         self,
         manifest: &Manifest,
@@ -119,14 +119,12 @@ impl Begun {
         let mut rows = Vec::with_capacity(manifest.rows().len());
         for record in directory.records(manifest)? {
             let record = record?;
-            let seconds = record.seconds.get("total").and_then(Value::as_f64);
-            let result = serde_json::from_value(Value::Object(record.result))?;
-            rows.push(BatchRow::of_result(&result, seconds));
+            rows.push(BatchRow::of_result(&record.result, Some(record.seconds.total())));
         }
         let files = self.output.join(PAGES);
         let written = self.write_pairs(&rows, manifest, directory, args, note)?;
         let Some((page, path)) = self.page else { return Ok(written) };
-        // Those of earlier runs too.
+        // Pages of earlier runs are linked, too.
         let there: HashSet<OsString> = fs::read_dir(&files)
             .map(|entries| entries.flatten().map(|entry| entry.file_name()).collect())
             .unwrap_or_default();
@@ -140,12 +138,13 @@ impl Begun {
         Ok(written)
     }
 
+    /// A worker for pairs that must run again.
     fn worker(&self) -> Worker {
         let threads = self.options.threads.or_else(|| thread::available_parallelism().ok());
         Worker::new(Arc::new(Clouds::new(self.options.cache)), threads.map_or(1, NonZero::get))
     }
 
-    /// Pages of single pairs that are not there yet. Those that are not registered come first, each in the order of the manifest.
+    /// Writes missing pages of single pairs: unregistered pairs first, each group in the order of the manifest.
     fn write_pairs(
         &self,
         rows: &[BatchRow],
@@ -154,17 +153,9 @@ impl Begun {
         args: &Args,
         note: &dyn Fn(&str),
     ) -> Result<usize> {
-        let is = |registered: bool| {
-            let ran = move |(_, row): &(usize, &BatchRow)| match row.outcome {
-                BatchOutcome::Ran { status, .. } => (status == pcr99::Status::Registered) == registered,
-                _ => false,
-            };
-            rows.iter().enumerate().filter(ran).map(move |(place, _)| (registered, place))
-        };
         let files = self.output.join(PAGES);
-        let mut written = 0;
-        let mut worker = None;
-        for key in is(false).chain(is(true)).take(self.most) {
+        let (mut written, mut worker) = (0, None);
+        for key in ranked(rows).into_iter().take(self.most) {
             let pair = &manifest.rows()[key.1];
             let path = files.join(file_name(pair, manifest));
             if path.exists() {
@@ -172,7 +163,7 @@ impl Begun {
                 continue;
             }
             if watch::interrupted() {
-                note("interrupted: pages of further pairs are not written");
+                note("interrupted: the remaining pages are not written");
                 break;
             }
             let Some(record) = directory.record(pair)? else { continue };
@@ -188,11 +179,11 @@ impl Begun {
             let view = match view(pair, manifest.base(), record, matches) {
                 Ok(view) => view,
                 Err(error) => {
-                    note(&format!("note: there is no page of pair `{}`: {error:#}", pair.pair_id));
+                    note(&format!("note: no page of pair `{}` is written: {error:#}", pair.pair_id));
                     continue;
                 }
             };
-            fs::create_dir_all(&files).with_context(|| format!("cannot make `{}`", files.display()))?;
+            fs::create_dir_all(&files).with_context(|| format!("cannot create `{}`", files.display()))?;
             let page = RegistrationPage::new(PROGRAM).with_command(&args.command_line).with_view(view);
             OutputFile::new(&path)?.write(|out| out.write_all(page.to_html().as_bytes()))?;
             written += 1;
@@ -201,23 +192,32 @@ impl Begun {
     }
 }
 
-/// The matches that were searched between two clouds, by the same search once more: no result keeps them. `None` where it does not come to the
-/// same, because of a time limit or because files have changed.
+/// Pairs that ran, unregistered ones first, each group in the order of the manifest: whether it is registered, and its place.
+fn ranked(rows: &[BatchRow]) -> Vec<(bool, usize)> {
+    let rank = |(place, row): (usize, &BatchRow)| match &row.outcome {
+        BatchOutcome::Ran { status, .. } => Some((*status == pcr99::Status::Registered, place)),
+        _ => None,
+    };
+    let mut ranks: Vec<(bool, usize)> = rows.iter().enumerate().filter_map(rank).collect();
+    ranks.sort_unstable();
+    ranks
+}
+
+/// Matches between two clouds, found by running the pair again, because results do not contain them. `None` when the result differs now, because
+/// of a time limit or changed files.
 fn matches_again(pair: &Row, base: &Path, record: &Record, worker: &mut Worker) -> Option<Matches> {
     let again = worker.run(pair, base, &watch::interrupted)?;
     again.matches.filter(|_| again.result == record.result)
 }
 
-/// A finished pair, with its files read again.
+/// View of a finished pair, with its files read again.
 fn view(
     pair: &Row,
     base: &Path,
     record: Record,
     matches: Option<&[[[f64; 3]; 2]]>,
 ) -> Result<RegistrationView> {
-    let mut document = Value::Object(record.result);
-    document["seconds"] = Value::Object(record.seconds);
-    let document = Document::from_value(document)?;
+    let document = record.result.into_document(record.seconds).context("the pair failed")?;
     let view = match &pair.input {
         Input::Matches { pairs } => {
             let read = read_matches(&base.join(&**pairs))?;
@@ -233,7 +233,7 @@ fn view(
     Ok(view.with_title(&pair.pair_id))
 }
 
-/// Safe on every file system, and its own for each pair: what the pair is called, as far as that can be, and its fingerprint.
+/// Unique file name of a pair's page, safe on every file system: plain characters of its name, and its fingerprint.
 fn file_name(pair: &Row, manifest: &Manifest) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = pair.pair_id.chars().take(LONGEST_NAME).map(plain).collect();
@@ -242,7 +242,7 @@ fn file_name(pair: &Row, manifest: &Manifest) -> String {
     format!("{}{separator}{}.html", parts.join("-"), pair.fingerprint(manifest.base()))
 }
 
-/// Whether a file is named right in a directory, which need not be there.
+/// Whether a path names a file directly in a directory, which need not exist.
 fn lies_in(file: &Path, directory: &Path) -> bool {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let same =
@@ -251,7 +251,7 @@ fn lies_in(file: &Path, directory: &Path) -> bool {
         || same(std::path::absolute(parent), std::path::absolute(directory))
 }
 
-/// The way from the page at `page` to a directory, with slashes; `None` when there is none, as between drives.
+/// Relative path from a page to a directory, with slashes; `None` when there is none, as between drives.
 fn relative(page: &Path, directory: &Path) -> Option<String> {
     let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (from, to) = (parent.canonicalize().ok()?, directory.canonicalize().ok()?);

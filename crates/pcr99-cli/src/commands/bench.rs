@@ -1,4 +1,4 @@
-//! `pcr99 bench`: the paper's evaluation, and ours beyond it.
+//! `pcr99 bench`: the paper's evaluation and its extensions.
 
 use std::{
     num::NonZero,
@@ -28,12 +28,12 @@ pub(super) fn run(options: &Bench, args: &Args) -> Result<Outcome> {
     match (&options.from, &options.output) {
         (Some(directory), _) => draw(directory, page, quiet),
         (None, Some(directory)) => run_in(directory, options, page, quiet),
-        // Clap has seen to it that there is one.
+        // Clap requires one of the two.
         (None, None) => anyhow::bail!("no directory given: name one with --output"),
     }
 }
 
-/// Runs what is not done yet, then draws.
+/// Runs what is missing, then draws.
 fn run_in(directory: &Path, options: &Bench, page: Option<PageFile>, quiet: bool) -> Result<Outcome> {
     let shape = input::recipe(options.shape.as_deref())?.shape().clone();
     let plan = Plan::new(configuration(options), shape)?;
@@ -50,12 +50,12 @@ fn run_in(directory: &Path, options: &Bench, page: Option<PageFile>, quiet: bool
     };
     if !optimised && !quiet {
         say(
-            "note: this program was built without full optimisation, its times say little: build it with --release",
+            "note: this program was built without full optimisation, so its times are not representative: build it with --release",
         );
     }
     let (before, all) = (journal.len() as u64, plan.configuration().records());
     if before > 0 && !quiet {
-        say(&format!("going on after {before} of {all} records"));
+        say(&format!("resuming after {before} of {all} records"));
     }
     let done = journal.done().clone();
     let mut bar = Bar::new(before, all, quiet);
@@ -70,7 +70,7 @@ fn run_in(directory: &Path, options: &Bench, page: Option<PageFile>, quiet: bool
     if ended == Ended::Interrupted {
         if !quiet {
             say(&format!(
-                "interrupted after {} of {all} records; go on with the same options and --resume, or draw what there is with \
+                "interrupted after {} of {all} records; continue with the same options and --resume, or draw the records with \
                  `pcr99 bench --from {}`",
                 before + made,
                 directory.display()
@@ -82,14 +82,14 @@ fn run_in(directory: &Path, options: &Bench, page: Option<PageFile>, quiet: bool
     draw(directory, page, quiet)
 }
 
-/// Tables and figures of the records that there are.
+/// Draws tables and figures of the present records.
 fn draw(directory: &Path, page: Option<PageFile>, quiet: bool) -> Result<Outcome> {
     let stored = Stored::read(directory)?;
     let place = || format!("`{}`", directory.display());
     let report = Report::new(&stored).with_context(place)?;
     if !stored.is_complete() && !quiet {
         let (there, all) = (stored.records.len(), stored.header.configuration.records());
-        say(&format!("note: the records are not complete: {there} of {all}"));
+        say(&format!("note: the records are incomplete: {there} of {all}"));
     }
     let written = report.write(directory)?;
     if let Some(page) = page {
@@ -104,14 +104,14 @@ fn draw(directory: &Path, page: Option<PageFile>, quiet: bool) -> Result<Outcome
     let failed = stored.records.iter().filter(|record| record.status == Status::Failed).count();
     if failed > 0 {
         if !quiet {
-            say(&format!("note: {failed} runs could not be made; `records.jsonl` says why"));
+            say(&format!("note: {failed} runs failed; `records.jsonl` contains the reasons"));
         }
         return Ok(Outcome::NotReliable);
     }
     Ok(Outcome::Done)
 }
 
-/// The preset, with what the options change.
+/// The preset, changed by the options.
 fn configuration(options: &Bench) -> Configuration {
     let preset = match options.preset {
         PresetOption::Quick => Configuration::quick(),
@@ -130,7 +130,7 @@ fn configuration(options: &Bench) -> Configuration {
         };
     }
     if !options.points.is_empty() || !options.ratios.is_empty() {
-        // What is not given stays as the preset has it.
+        // The other dimension keeps the values of the preset.
         let mut points: Vec<usize> = preset.sizes.iter().map(|size| size.points).collect();
         let mut ratios: Vec<f64> = preset.sizes.iter().map(|size| size.outlier_ratio).collect();
         points.sort_unstable();
@@ -162,7 +162,7 @@ fn session(jobs: Jobs) -> Session {
     }
 }
 
-/// A bar on a terminal, with the time that is left.
+/// A progress bar on a terminal, with the remaining time.
 struct Bar {
     line: ProgressBar,
     start: Instant,
@@ -183,7 +183,7 @@ impl Bar {
     fn step(&mut self) {
         self.made += 1;
         if !self.line.is_hidden() {
-            // Runs come in rounds of all methods and sizes, so the mean so far is the best guess.
+            // Runs come in rounds of all methods and sizes, so the mean so far predicts the rest.
             let each = self.start.elapsed().as_secs_f64() / self.made as f64;
             let left = each * (self.missing - self.made.min(self.missing)) as f64;
             let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
@@ -192,7 +192,7 @@ impl Bar {
         self.line.inc(1);
     }
 
-    /// How many steps there were.
+    /// Removes the bar and returns the number of steps.
     fn finish(self) -> u64 {
         self.line.finish_and_clear();
         self.made

@@ -1,4 +1,4 @@
-//! `pcr99 convert`: a cloud in another file format.
+//! `pcr99 convert`: a cloud to another file format.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
     let format = CloudFormat::of(output)?;
     ensure!(
         !is_same(input, output),
-        "`{}` and `{}` are the same file: name another to write",
+        "`{}` and `{}` are the same file: name another output file",
         input.display(),
         output.display()
     );
-    // Before the cloud is read, which may take long.
+    // Checked before the cloud is read, which may take long.
     OutputFile::new(output)?;
     ensure!(
         options.force || !output.exists(),
@@ -33,12 +33,12 @@ pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Whether both paths lead to one file.
+/// Whether both paths name the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// What was written, and what was not.
+/// Lines about what was written and what was lost.
 fn described(output: &Path, format: CloudFormat, written: &Written) -> Vec<String> {
     let count = |number: usize| format!("{number} {}", if number == 1 { "point" } else { "points" });
     let with =
@@ -50,21 +50,18 @@ fn described(output: &Path, format: CloudFormat, written: &Written) -> Vec<Strin
             Attribute::Colors => " red green blue",
             _ => " intensity",
         });
-        lines.push(format!("note: its columns are x y z{}", columns.collect::<String>()));
+        lines.push(format!("note: the columns are x y z{}", columns.collect::<String>()));
     }
     if !written.lost.is_empty() {
-        lines.push(format!("note: lost, since the format has no place for it: {}", listed(&written.lost)));
+        lines.push(format!("note: the format cannot store {}; they are lost", listed(&written.lost)));
     }
     if written.dropped > 0 {
-        lines.push(format!(
-            "note: left out, since the coordinates are not finite: {}",
-            count(written.dropped)
-        ));
+        lines.push(format!("note: removed {} with non-finite coordinates", count(written.dropped)));
     }
     lines
 }
 
-/// Names with commas and an `and`.
+/// Names, separated by commas and `and`.
 fn listed(attributes: &[Attribute]) -> String {
     let names: Vec<String> = attributes.iter().map(Attribute::to_string).collect();
     match names.as_slice() {

@@ -1,9 +1,9 @@
-//! `pcr99 demo`: the paper's problem on built-in data, with known and with unknown scale.
+//! `pcr99 demo`: a built-in problem with 99 % outliers, with known and with unknown scale.
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use pcr99::{Correspondences, Registration};
+use pcr99::{Correspondences, Registration, Similarity};
 use pcr99_lab::{Errors, Problem, ScaleChoice};
 use pcr99_page::RegistrationView;
 use pcr99_plan::{GivenScale, SolveOptions, SolvePlan, Solvers};
@@ -16,62 +16,41 @@ use crate::{
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
+    verbose,
     watch::Watch,
 };
 
-/// The noise of the problem, and the threshold of the paper's experiments: five standard deviations.
+/// Standard deviation of the noise, as in the paper's experiments. The shape fits into a unit cube.
 const NOISE: f64 = 0.01;
+/// Inlier threshold of the paper's experiments: five standard deviations of the noise.
 const THRESHOLD: f64 = 5.0 * NOISE;
 
 pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
-    let quiet = args.quiet;
     let page = PageFile::new(options.page.as_deref(), &[])?;
-    let terminal = Terminal::here().filter(|_| !quiet);
-    let mut views = Vec::new();
+    let terminal = Terminal::here().filter(|_| !args.quiet);
     let recipe = input::recipe(options.shape.as_deref())?
         .with_points(options.points)?
         .with_outlier_ratio(options.outliers)?
         .with_noise(NOISE)?
         .with_seed(options.seed);
-    let sink = Sink::new(None)?;
-    let mut solvers = Solvers::new();
-    let mut worst = Outcome::Done;
     let problems = [
         ("known scale", GivenScale::Known(1.0), ScaleChoice::Fixed(1.0)),
         ("unknown scale", GivenScale::Unknown, ScaleChoice::Random),
     ];
+    let (mut solvers, mut views, mut worst) = (Solvers::new(), Vec::new(), Outcome::Done);
     for (title, scale, choice) in problems {
         let problem = recipe.clone().with_scale(choice)?.generate()?;
-        let pairs = Correspondences::new(&problem.source, &problem.target)?;
-        let plan = SolvePlan::new(&SolveOptions {
-            scale: Some(scale),
-            threshold: Some(THRESHOLD),
-            time_limit: options.time_limit,
-            ..SolveOptions::default()
-        })?;
-        let watch = Watch::start(plan.deadline(), quiet);
-        let found = plan.run(&pairs, &mut solvers, &|| watch.check())?;
-        drop(watch);
-        sink.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
+        let found = solve(&problem, scale, options, args, &mut solvers)?;
+        Sink::new(None)?.write(|out| out.write_all(report(title, &problem, &found).as_bytes()))?;
         if let (Some(terminal), Some(model)) = (terminal, &found.target_from_source) {
-            let scene = Scene {
-                source: &problem.source,
-                target: &problem.target,
-                model,
-                matches: Matches::Apart(&problem.source, &problem.target),
-                inliers: &found.inliers,
-                threshold: Some(found.threshold),
-                are_matches: true,
-            };
-            say(&picture(terminal, &scene));
+            say(&picture(terminal, &scene(&problem, &found, model)));
         }
         if page.is_some() {
             views.push(view(title, &problem, &found));
         }
         match super::outcome(&found) {
-            Outcome::Interrupted => worst = Outcome::Interrupted,
-            Outcome::NotReliable => worst = Outcome::NotReliable,
             Outcome::Done => {}
+            other => worst = other,
         }
         if worst == Outcome::Interrupted {
             break;
@@ -86,17 +65,56 @@ pub(super) fn run(options: &Demo, args: &Args) -> Result<Outcome> {
     if terminal.is_some() {
         say(&page::next_command(args, options.page.as_deref()));
     }
-    if !quiet {
-        say("Try it on your own matches:  pcr99 solve matches.csv --scale unknown");
+    if !args.quiet {
+        say("To solve your own matches:  pcr99 solve matches.csv --scale unknown");
     }
     Ok(worst)
+}
+
+fn solve(
+    problem: &Problem,
+    scale: GivenScale,
+    options: &Demo,
+    args: &Args,
+    solvers: &mut Solvers,
+) -> Result<Registration> {
+    let plan = SolvePlan::new(&SolveOptions {
+        scale: Some(scale),
+        threshold: Some(THRESHOLD),
+        time_limit: options.time_limit,
+        ..SolveOptions::default()
+    })?;
+    let pairs = Correspondences::new(&problem.source, &problem.target)?;
+    if args.verbose {
+        say(&format!("{} matches; {plan}", pairs.len()));
+    }
+    let watch = Watch::start(plan.deadline(), args.quiet);
+    let found = plan.run(&pairs, solvers, &|| watch.check())?;
+    drop(watch);
+    if args.verbose {
+        say(verbose::of_matches(&found, true).trim_end());
+    }
+    Ok(found)
+}
+
+/// The scene of a small picture below the report.
+fn scene<'a>(problem: &'a Problem, found: &'a Registration, model: &'a Similarity) -> Scene<'a> {
+    Scene {
+        source: &problem.source,
+        target: &problem.target,
+        model,
+        matches: Matches::Apart(&problem.source, &problem.target),
+        inliers: &found.inliers,
+        threshold: Some(found.threshold),
+        are_matches: true,
+    }
 }
 
 /// What the page shows.
 fn view(title: &str, problem: &Problem, found: &Registration) -> RegistrationView {
     let view = RegistrationView::of_matches(found, "default", &problem.source, &problem.target)
         .with_title(title)
-        .with_names(&problem.shape_name, "the same, moved, with noise and wrong matches");
+        .with_names(&problem.shape_name, "the same shape, moved, with noise and outliers");
     match &found.target_from_source {
         None => view,
         Some(estimate) => {
@@ -112,7 +130,7 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{title}: {n} matches on the shape `{}`, {} of them wrong ({} %), noise {}",
+        "{title}: {n} matches on the shape `{}`, {} outliers ({} %), noise {}",
         problem.shape_name,
         n - right.len(),
         shown(100.0 * problem.outlier_ratio),
@@ -121,7 +139,7 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
     let _ = writeln!(text, "  {}", verdict(found));
     if !right.is_empty() && !found.inliers.is_empty() {
         let recovered = found.inliers.iter().filter(|i| right.binary_search(i).is_ok()).count();
-        let _ = writeln!(text, "  {recovered} of the {} right matches are among them", right.len());
+        let _ = writeln!(text, "  {recovered} of the {} correct matches are among them", right.len());
     }
     if let Some(estimate) = &found.target_from_source {
         let errors = Errors::between(estimate, &problem.truth);

@@ -7,6 +7,7 @@ mod bench;
 mod convert;
 #[cfg(feature = "lab")]
 mod demo;
+mod page;
 mod register;
 #[cfg(feature = "lab")]
 mod simulate;
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         #[cfg(feature = "lab")]
         Command::Bench(options) => bench::run(options, args),
         Command::Batch(options) => batch::run(options, args),
+        Command::Page(options) => page::run(options, args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "pcr99", &mut script);

@@ -1,85 +1,58 @@
-//! `pcr99 register`: two raw clouds → transform.
+//! `pcr99 register`: the transform between two clouds.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use pcr99::{Status, stop::StopRequest};
+use pcr99::stop::StopRequest;
 use pcr99_cloud::{
-    Cloud, CloudFormat, CloudRegistration, OutputFile, PreparedCloud, RawCloud, document, read_cloud,
-    read_transform, register::CloudSummary, write_cloud,
+    Cloud, CloudFormat, CloudRegistration, PreparedCloud, RawCloud, read_cloud, read_transform,
+    register::CloudSummary, write_cloud,
 };
+use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
 use pcr99_plan::RegisterPlan;
 
 use crate::{
     Outcome,
     args::{Args, Format, Place, Register},
-    output::{self, Sink},
+    output::{self, Sink, shown},
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
+    verbose,
     watch::{Busy, Watch},
 };
 
 pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
-    let sink = Sink::new(options.output.as_deref())?;
-    if let Some(path) = &options.write_aligned {
-        // Before anything is read, which may take long.
-        CloudFormat::of(path)?;
-        let same = Sink::File(OutputFile::new(path)?).is_same_file(&sink);
-        ensure!(!same, "--output and --write-aligned name the same file: give each its own");
-    }
-    let aligned = Sink::new(options.write_aligned.as_deref())?;
-    let page = PageFile::new(options.page.as_deref(), &[("--output", &sink), ("--write-aligned", &aligned)])?;
+    let files = Files::check(options)?;
     let plan = plan(options)?;
-    let (source_cloud, target_cloud) =
-        (read(&options.source, args.quiet)?, read(&options.target, args.quiet)?);
-    let watch = Watch::start(plan.deadline(), args.quiet);
-    let source = prepared(&source_cloud, options.source_viewpoint, &options.source)?;
-    let target = prepared(&target_cloud, options.target_viewpoint, &options.target)?;
-    if !args.quiet {
-        for (cloud, path) in [(&source, &options.source), (&target, &options.target)] {
-            note_left_out(cloud, path);
+    let clouds = [read(&options.source, args.quiet)?, read(&options.target, args.quiet)?];
+    let found = search(&plan, &clouds, options, args)?;
+    let result = match options.format() {
+        Format::Json => {
+            let inputs =
+                Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
+            Document::of_clouds(&found).with_inputs(Some(inputs)).to_json()
         }
-    }
-    let found = plan.run(&source, &target, &|| watch.check())?;
-    drop(watch);
-    if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
-        note_voxel(voxel, &found);
-    }
-
-    let document = match options.format() {
-        Format::Json => document::to_text(&document::of_clouds(&found)),
         Format::Summary => output::cloud_summary(&found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
-                say(&warning(&found));
+                say(&output::matrix_warning(found.status, &found.reason()));
             }
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
-    let is_summary = !options.json && options.format == Format::Summary && options.output.is_none();
+    write_aligned(options, args, &clouds[0], &found)?;
+    let is_summary = options.format() == Format::Summary && options.output.is_none();
     let terminal = Terminal::here().filter(|_| is_summary && !args.quiet);
-    let shown = terminal.and_then(|terminal| shown(terminal, &found, &source_cloud, &target_cloud));
-    let view = page.as_ref().map(|_| {
-        RegistrationView::of_clouds(&found, &source_cloud.points, &target_cloud.points)
-            .with_names(&page::name(&options.source), &page::name(&options.target))
-    });
-    if let (Some(path), Some(pose)) = (&options.write_aligned, &found.target_from_source) {
-        if found.is_registered() || options.force {
-            write_cloud(path, &source_cloud.moved(pose))?;
-        } else if !args.quiet {
-            say(
-                "note: the aligned cloud is not written, because the pose is not reliable (--force writes it)",
-            );
-        }
+    let drawn = terminal.and_then(|terminal| drawn(terminal, &found, &clouds));
+    if let Some(page) = files.page {
+        let view = RegistrationView::of_clouds(&found, &clouds[0].points, &clouds[1].points);
+        page.write(args, [view.with_names(&page::name(&options.source), &page::name(&options.target))])?;
     }
-    if let (Some(page), Some(view)) = (page, view) {
-        page.write(args, [view])?;
-    }
-    sink.write(|out| out.write_all(document.as_bytes()))?;
+    files.result.write(|out| out.write_all(result.as_bytes()))?;
     if terminal.is_some() {
-        shown.iter().for_each(|picture| say(picture));
+        drawn.iter().for_each(|picture| say(picture));
         say(&page::next_command(args, options.page.as_deref()));
     }
     Ok(match (found.stopped, found.is_registered()) {
@@ -89,8 +62,77 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     })
 }
 
+/// Output files, checked before anything is read, which may take long.
+struct Files {
+    result: Sink,
+    page: Option<PageFile>,
+}
+
+impl Files {
+    fn check(options: &Register) -> Result<Self> {
+        let result = Sink::new(options.output.as_deref())?;
+        if let Some(path) = &options.write_aligned {
+            CloudFormat::of(path)?;
+        }
+        let aligned = Sink::new(options.write_aligned.as_deref())?;
+        ensure!(!aligned.is_same_file(&result), "--output and --write-aligned name the same file: give each its own");
+        let page =
+            PageFile::new(options.page.as_deref(), &[("--output", &result), ("--write-aligned", &aligned)])?;
+        Ok(Self { result, page })
+    }
+}
+
+/// The checked options, with the initial pose read from its file.
+fn plan(options: &Register) -> Result<RegisterPlan> {
+    let initial = options.initial.as_deref().map(read_transform).transpose()?;
+    let plan = RegisterPlan::new(&options.options(initial));
+    match &options.initial {
+        Some(path) => plan.with_context(|| format!("`{}`", path.display())),
+        None => Ok(plan?),
+    }
+}
+
+fn search(
+    plan: &RegisterPlan,
+    [source, target]: &[Cloud; 2],
+    options: &Register,
+    args: &Args,
+) -> Result<CloudRegistration> {
+    if args.verbose {
+        say(&format!("options: {plan}"));
+    }
+    let watch = Watch::start(plan.deadline(), args.quiet);
+    let source = prepared(source, options.source_viewpoint, &options.source)?;
+    let target = prepared(target, options.target_viewpoint, &options.target)?;
+    if !args.quiet {
+        note_removed(&source, &options.source);
+        note_removed(&target, &options.target);
+    }
+    let found = plan.run(&source, &target, &|| watch.check())?;
+    drop(watch);
+    if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
+        note_voxel(voxel, &found);
+    }
+    if args.verbose {
+        say(verbose::of_clouds(&found, plan.params()).trim_end());
+    }
+    Ok(found)
+}
+
+/// Writes the moved source, if it is registered or writing is forced.
+fn write_aligned(options: &Register, args: &Args, source: &Cloud, found: &CloudRegistration) -> Result<()> {
+    if let (Some(path), Some(pose)) = (&options.write_aligned, &found.target_from_source) {
+        if found.is_registered() || options.force {
+            write_cloud(path, &source.moved(pose))?;
+        } else if !args.quiet {
+            say("note: the aligned cloud is not written, because the pose is not reliable; --force writes it");
+        }
+    }
+    Ok(())
+}
+
 /// A small picture below the summary.
-fn shown(terminal: Terminal, found: &CloudRegistration, source: &Cloud, target: &Cloud) -> Option<String> {
+fn drawn(terminal: Terminal, found: &CloudRegistration, [source, target]: &[Cloud; 2]) -> Option<String> {
     let matches = found.matches.as_ref();
     let scene = Scene {
         source: &source.points,
@@ -104,22 +146,13 @@ fn shown(terminal: Terminal, found: &CloudRegistration, source: &Cloud, target: 
     Some(picture(terminal, &scene))
 }
 
-fn warning(found: &CloudRegistration) -> String {
-    match found.status {
-        Status::NoSolution => {
-            format!("warning: no solution, so that there is no matrix to print: {}", found.reason())
-        }
-        _ => format!("warning: NOT RELIABLE: the matrix is only the best guess: {}", found.reason()),
-    }
-}
-
 fn read(path: &Path, quiet: bool) -> Result<Cloud> {
-    ensure!(path.as_os_str() != "-", "a cloud must come from a file: only `solve` reads standard input, `-`");
+    ensure!(path.as_os_str() != "-", "a cloud must be a file: only `solve` reads standard input, `-`");
     let _busy = Busy::start(format!("reading `{}`", path.display()), quiet);
     Ok(read_cloud(path)?)
 }
 
-/// With the normals that the file knows, and the viewpoint that it knows or that was given.
+/// A cloud with the normals of its file, and with the given viewpoint or that of the file.
 fn prepared(cloud: &Cloud, viewpoint: Option<Place>, path: &Path) -> Result<PreparedCloud> {
     let viewpoint = viewpoint.map(|Place(at)| at).or(cloud.viewpoint);
     let raw = RawCloud::new(&cloud.points)
@@ -128,46 +161,33 @@ fn prepared(cloud: &Cloud, viewpoint: Option<Place>, path: &Path) -> Result<Prep
     raw.and_then(PreparedCloud::new).with_context(|| format!("`{}`", path.display()))
 }
 
-/// The checked options, with the initial pose read from its file.
-fn plan(options: &Register) -> Result<RegisterPlan> {
-    let initial = options.initial.as_deref().map(read_transform).transpose()?;
-    let plan = RegisterPlan::new(&options.options(initial));
-    match &options.initial {
-        Some(path) => plan.with_context(|| format!("`{}`", path.display())),
-        None => Ok(plan?),
-    }
-}
-
-/// Says when a given voxel could not do what it should.
+/// Notes that a given voxel was not used, or that it samples nothing.
 fn note_voxel(voxel: f64, found: &CloudRegistration) {
-    let is_sampled_whole = |cloud: &CloudSummary| {
+    // More than nine tenths of the points remain.
+    let is_unsampled = |cloud: &CloudSummary| {
         let distinct = cloud.points - cloud.not_finite - cloud.duplicates;
         10 * cloud.sampled > 9 * distinct
     };
-    if found.voxel > 1.001 * voxel {
+    if verbose::is_coarser(found.voxel, voxel) {
         say(&format!(
-            "note: voxels of {} would leave too many points; {} was used",
-            output::shown(voxel),
-            output::shown(found.voxel)
+            "note: `voxel` {} would leave too many points; {} was used instead",
+            shown(voxel),
+            shown(found.voxel)
         ));
-    } else if is_sampled_whole(&found.source) && is_sampled_whole(&found.target) {
-        say("note: --voxel is finer than the points are apart; without it, one that suits them is found");
+    } else if is_unsampled(&found.source) && is_unsampled(&found.target) {
+        say("note: `voxel` is smaller than the distance between points; leave it out to have it chosen from the data");
     }
 }
 
-/// Says what of a cloud was left out.
-fn note_left_out(cloud: &PreparedCloud, path: &Path) {
-    let parts: Vec<String> = [(cloud.not_finite(), "not finite"), (cloud.duplicates(), "there twice")]
+/// Notes how many points were removed from a cloud.
+fn note_removed(cloud: &PreparedCloud, path: &Path) {
+    let parts: Vec<String> = [(cloud.not_finite(), "non-finite"), (cloud.duplicates(), "duplicate")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     if !parts.is_empty() {
-        say(&format!(
-            "note: `{}`: of {} points left out: {}",
-            path.display(),
-            cloud.given(),
-            parts.join(", ")
-        ));
+        let points = format!("of {} points", cloud.given());
+        say(&format!("note: `{}`: removed {} {points}", path.display(), parts.join(" and ")));
     }
 }

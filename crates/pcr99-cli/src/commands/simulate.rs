@@ -1,4 +1,4 @@
-//! `pcr99 simulate`: a problem with known truth.
+//! `pcr99 simulate`: matches with a known transform.
 
 use anyhow::{Result, bail, ensure};
 use pcr99_cloud::{Matches, write_matches};
@@ -15,7 +15,7 @@ pub(super) fn run(options: &Simulate, quiet: bool) -> Result<Outcome> {
         "random" => ScaleChoice::Random,
         number => match number.parse() {
             Ok(scale) => ScaleChoice::Fixed(scale),
-            Err(_) => bail!("--scale `{number}` is neither a positive number nor `random`"),
+            Err(_) => bail!("`scale` is `{number}`: expected a positive number or `random`"),
         },
     };
     let recipe = input::recipe(options.shape.as_deref())?
@@ -25,7 +25,7 @@ pub(super) fn run(options: &Simulate, quiet: bool) -> Result<Outcome> {
         .with_scale(scale)?
         .with_outlier_center(options.outlier_center.into())
         .with_seed(options.seed);
-    let _busy = Busy::start("making the problem".to_owned(), quiet);
+    let _busy = Busy::start("generating the problem".to_owned(), quiet);
     let problem = recipe.generate()?;
 
     let document = problem.truth_document().to_json();

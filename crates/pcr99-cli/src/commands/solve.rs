@@ -1,8 +1,8 @@
-//! `pcr99 solve`: matches in a file → transform.
+//! `pcr99 solve`: the transform from a file of matches.
 
 use anyhow::Result;
-use pcr99::{Registration, Status};
-use pcr99_cloud::document;
+use pcr99::Registration;
+use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
 use pcr99_plan::{SolvePlan, Solvers};
 
@@ -14,6 +14,7 @@ use crate::{
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
+    verbose,
     watch::{Busy, Watch},
 };
 
@@ -21,37 +22,14 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.output.as_deref())?;
     let page = PageFile::new(options.page.as_deref(), &[("--output", &sink)])?;
     let plan = SolvePlan::new(&options.options())?;
-    let note = |line: &str| {
-        if !args.quiet {
-            say(line)
-        }
-    };
-    // No progress line while somebody types the matches.
-    let is_typed = options.pairs.as_deref().is_some_and(|path| path.as_os_str() == "-");
-    let reading = Busy::start("reading the matches".to_owned(), args.quiet || is_typed);
-    let given = input::matches(options, note)?;
-    drop(reading);
-    let pairs = &given.pairs;
-    let method = plan.method().name();
-    if given.has_weights && !plan.uses_weights() {
-        note(&format!("note: method `{method}` does not use the weights of the matches"));
-    }
-    let watch = Watch::start(plan.deadline(), args.quiet);
-    if args.verbose {
-        say(&format!("{} matches; {plan}", pairs.len()));
-    }
-    let found = plan.run(pairs, &mut Solvers::new(), &|| watch.check())?;
-    drop(watch);
-
-    let document = match options.format() {
-        Format::Json => document::to_text(&document::of_matches(method, pairs.len(), &found)),
-        Format::Summary => output::summary(method, &found),
+    let given = read(options, args)?;
+    let (found, method) = (search(&plan, &given, args)?, plan.method().name());
+    let result = match options.format() {
+        Format::Json => Document::of_matches(method, &found).with_inputs(Some(inputs(options))).to_json(),
+        Format::Summary => output::match_summary(method, &found),
         Format::Matrix => {
             if !found.is_registered() && !args.quiet {
-                say(match found.status {
-                    Status::NoSolution => "warning: no solution, so that there is no matrix to print",
-                    _ => "warning: NOT RELIABLE: the matrix is only the best guess",
-                });
+                say(&output::matrix_warning(found.status, &found.reason()));
             }
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
@@ -59,8 +37,8 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     if let Some(page) = page {
         page.write(args, [view(options, method, &given, &found)])?;
     }
-    sink.write(|out| out.write_all(document.as_bytes()))?;
-    let is_summary = !options.json && options.format == Format::Summary && options.output.is_none();
+    sink.write(|out| out.write_all(result.as_bytes()))?;
+    let is_summary = options.format() == Format::Summary && options.output.is_none();
     if let Some(terminal) = Terminal::here().filter(|_| is_summary && !args.quiet) {
         show(terminal, &given, &found);
         say(&page::next_command(args, options.page.as_deref()));
@@ -68,7 +46,45 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     Ok(super::outcome(&found))
 }
 
-/// A small picture below the summary.
+fn read(options: &Solve, args: &Args) -> Result<Given> {
+    // No progress line while somebody types the matches.
+    let is_typed = options.pairs.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    let _reading = Busy::start("reading the matches".to_owned(), args.quiet || is_typed);
+    input::matches(options, |line| {
+        if !args.quiet {
+            say(line);
+        }
+    })
+}
+
+fn search(plan: &SolvePlan, given: &Given, args: &Args) -> Result<Registration> {
+    if given.has_weights && !plan.uses_weights() && !args.quiet {
+        say(&format!("note: method `{}` does not use the weights of the matches", plan.method()));
+    }
+    if args.verbose {
+        say(&format!("{} matches; {plan}", given.pairs.len()));
+    }
+    let watch = Watch::start(plan.deadline(), args.quiet);
+    let found = plan.run(&given.pairs, &mut Solvers::new(), &|| watch.check())?;
+    drop(watch);
+    if args.verbose {
+        say(verbose::of_matches(&found, plan.threshold().is_some()).trim_end());
+    }
+    Ok(found)
+}
+
+/// The files, as a document names them.
+fn inputs(options: &Solve) -> Inputs {
+    let text = page::path_text;
+    match (&options.source, &options.target, &options.indices, &options.pairs) {
+        (Some(source), Some(target), Some(indices), _) => {
+            Inputs::clouds(&text(source), &text(target)).with_pairs(&text(indices))
+        }
+        (_, _, _, pairs) => Inputs::matches(&pairs.as_deref().map_or(String::new(), text)),
+    }
+}
+
+/// Draws a small picture below the summary.
 fn show(terminal: Terminal, given: &Given, found: &Registration) {
     let Some(model) = &found.target_from_source else { return };
     let (source, target) =
