@@ -4,10 +4,11 @@ use std::{
     collections::{HashMap, HashSet},
     fmt,
     fs::{self, File, TryLockError},
-    io,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
+use pcr99_base::output_file::{PendingFile, is_unfinished};
 use pcr99_document::PROGRAM;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,6 @@ use crate::{
     stamp::{Stamp, short},
     summary::Summary,
     table,
-    whole_file::{WholeFile, is_unfinished},
 };
 
 /// File that marks the directory of a batch.
@@ -70,11 +70,13 @@ impl Directory {
         }
         let lock = lock(path)?;
         let header = Header { batch_schema: BATCH_SCHEMA, program: PROGRAM.to_owned() };
-        let mut file = WholeFile::new(path.join(BATCH_FILE))?;
-        let text =
-            serde_json::to_string(&header).map_err(io::Error::from).map_err(Error::io("write", path))?;
-        file.write(format!("{text}\n").as_bytes())?;
-        file.finish()?;
+        let write = |file: &Path| -> io::Result<()> {
+            let mut file = PendingFile::new(file.to_path_buf())?;
+            writeln!(file, "{}", serde_json::to_string(&header)?)?;
+            file.finish_durably()
+        };
+        let file = path.join(BATCH_FILE);
+        write(&file).map_err(Error::io("write", &file))?;
         let parts = Parts::read(path)?;
         Ok(Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts })
     }
@@ -178,24 +180,14 @@ impl Directory {
     /// When a pair is not finished, or files cannot be read or written.
     pub fn merge(&self, manifest: &Manifest) -> Result<Summary, Error> {
         let records = self.records(manifest)?;
-        let file = |name| WholeFile::new(self.path.join(name));
-        let (mut documents, mut times, mut csv) =
-            (file(RESULTS_JSONL)?, file(TIMES_CSV)?, file(RESULTS_CSV)?);
-        csv.write(table::header().as_bytes())?;
-        times.write(table::TIMES_HEADER.as_bytes())?;
+        let mut files = ResultFiles::new(&self.path)?;
         let mut summary = Summary::default();
         for record in records {
             let record = record?;
             summary.count(&record);
-            csv.write(table::line(&record).as_bytes())?;
-            times.write(table::times_line(&record).as_bytes())?;
-            documents.write(table::document_line(&record).as_bytes())?;
+            files.add(&record)?;
         }
-        let mut last = file(SUMMARY_JSON)?;
-        last.write(summary.to_json().as_bytes())?;
-        for file in [documents, times, csv, last] {
-            file.finish()?;
-        }
+        files.finish(&summary)?;
         Ok(summary)
     }
 
@@ -252,6 +244,51 @@ impl Directory {
         };
         Err(Error::Changed { directory: self.path.clone(), change })
     }
+}
+
+/// Result files while they are written. They get their names when all are complete.
+struct ResultFiles {
+    documents: PendingFile,
+    times: PendingFile,
+    table: PendingFile,
+    summary: PendingFile,
+}
+
+impl ResultFiles {
+    fn new(directory: &Path) -> Result<Self, Error> {
+        let file = |name| {
+            let path = directory.join(name);
+            PendingFile::new(path.clone()).map_err(Error::io("write", path))
+        };
+        let mut files = Self {
+            documents: file(RESULTS_JSONL)?,
+            times: file(TIMES_CSV)?,
+            table: file(RESULTS_CSV)?,
+            summary: file(SUMMARY_JSON)?,
+        };
+        append(&mut files.table, &table::header())?;
+        append(&mut files.times, table::TIMES_HEADER)?;
+        Ok(files)
+    }
+
+    fn add(&mut self, record: &Record) -> Result<(), Error> {
+        append(&mut self.table, &table::line(record))?;
+        append(&mut self.times, &table::times_line(record))?;
+        append(&mut self.documents, &table::document_line(record))
+    }
+
+    fn finish(mut self, summary: &Summary) -> Result<(), Error> {
+        append(&mut self.summary, &summary.to_json())?;
+        for file in [self.documents, self.times, self.table, self.summary] {
+            let path = file.path().to_path_buf();
+            file.finish_durably().map_err(Error::io("write", path))?;
+        }
+        Ok(())
+    }
+}
+
+fn append(file: &mut PendingFile, text: &str) -> Result<(), Error> {
+    file.write_all(text.as_bytes()).map_err(|cause| Error::io("write", file.path())(cause))
 }
 
 /// Finished pairs whose files have changed since they ran. Its text is a sentence without a full stop.

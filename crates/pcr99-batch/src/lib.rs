@@ -72,8 +72,6 @@ mod summary;
 
 mod table;
 
-mod whole_file;
-
 mod worker;
 
 pub use clouds::Clouds;

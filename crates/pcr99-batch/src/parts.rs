@@ -6,10 +6,11 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
+use pcr99_base::output_file::{PendingFile, is_unfinished};
 use pcr99_document::PROGRAM;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,6 @@ use crate::{
     fingerprint::Fingerprint,
     record::Record,
     stamp::{Stamp, short},
-    whole_file::{WholeFile, is_unfinished},
 };
 
 /// Version of the files of a batch: `batch.json` and part files. Version 2 holds documents of schema 2.
@@ -91,15 +91,16 @@ pub fn write_part(directory: &Path, base: &Path, records: &[Record]) -> Result<P
         base: base.to_string_lossy().into_owned(),
         rows: records.len(),
     };
-    let line = |value: Result<String, serde_json::Error>| {
-        value.map(|text| text + "\n").map_err(io::Error::from).map_err(Error::io("write", &path))
+    let write = || -> io::Result<()> {
+        let mut file = PendingFile::new(path.clone())?;
+        writeln!(file, "{}", serde_json::to_string(&header)?)?;
+        for record in records {
+            writeln!(file, "{}", serde_json::to_string(record)?)?;
+        }
+        file.finish_durably()
     };
-    let mut file = WholeFile::new(path.clone())?;
-    file.write(line(serde_json::to_string(&header))?.as_bytes())?;
-    for record in records {
-        file.write(line(serde_json::to_string(record))?.as_bytes())?;
-    }
-    file.finish()
+    write().map_err(Error::io("write", &path))?;
+    Ok(path)
 }
 
 impl Parts {

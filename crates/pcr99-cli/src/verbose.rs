@@ -6,7 +6,7 @@ use pcr99::{Registration, Similarity};
 use pcr99_cloud::{
     CloudRegistration, RegisterParams,
     orient::Orientation,
-    register::{CloudSummary, MatchSummary, PoseCandidate},
+    register::{CloudSummary, MatchSummary, PoseCandidate, RoundKind, SearchRound},
     verify::Assessment,
 };
 
@@ -49,6 +49,9 @@ pub(crate) fn of_clouds(found: &CloudRegistration, params: &RegisterParams) -> S
         let _ = writeln!(text, "{name}: {}", points(cloud));
     }
     let _ = writeln!(text, "normals: {}", orientation(found.orientation));
+    for (number, round) in (1..).zip(&found.rounds) {
+        let _ = writeln!(text, "round {number}: {}", round_text(round));
+    }
     match &found.matches {
         Some(matches) => text += &match_line(matches),
         None => text += "matches: too few descriptors in common to search\n",
@@ -109,6 +112,30 @@ fn orientation(orientation: Orientation) -> &'static str {
         Orientation::Viewpoint => "oriented towards the sensor positions",
         Orientation::Consistent => "oriented consistently within each surface; the side is not certain",
     }
+}
+
+fn round_text(round: &SearchRound) -> String {
+    let [source, target] = round.voxels.map(shown);
+    let voxels = if source == target { source } else { format!("{source} and {target}") };
+    let what = match round.kind {
+        RoundKind::Initial => "the initial pose",
+        RoundKind::Scale => "another scale",
+        RoundKind::Search => "search",
+        _ => "search",
+    };
+    let judged = match (round.status, round.doubt) {
+        (_, Some(doubt)) => format!("doubt `{}`", doubt.code()),
+        (Some(_), None) => "no doubt".to_owned(),
+        (None, None) => "not judged".to_owned(),
+    };
+    format!(
+        "{what}, voxel {voxels}, {} and {} points, {} matches, {}; best pose: {} inliers, {judged}",
+        round.sampled[0],
+        round.sampled[1],
+        round.matches,
+        counted(round.candidates as u64, "candidate", "candidates"),
+        round.best_inlier_count
+    )
 }
 
 fn match_line(matches: &MatchSummary) -> String {
