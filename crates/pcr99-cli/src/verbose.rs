@@ -6,7 +6,7 @@ use pcr99::{Registration, Similarity};
 use pcr99_cloud::{
     CloudRegistration, RegisterParams,
     orient::Orientation,
-    register::{CloudSummary, MatchSummary, PoseCandidate, RoundKind, SearchRound},
+    register::{CloudSummary, MatchSummary, PoseCandidate, SearchRound},
     verify::Assessment,
 };
 
@@ -117,19 +117,14 @@ fn orientation(orientation: Orientation) -> &'static str {
 fn round_text(round: &SearchRound) -> String {
     let [source, target] = round.voxels.map(shown);
     let voxels = if source == target { source } else { format!("{source} and {target}") };
-    let what = match round.kind {
-        RoundKind::Initial => "the initial pose",
-        RoundKind::Scale => "another scale",
-        RoundKind::Search => "search",
-        _ => "search",
-    };
     let judged = match (round.status, round.doubt) {
         (_, Some(doubt)) => format!("doubt `{}`", doubt.code()),
         (Some(_), None) => "no doubt".to_owned(),
         (None, None) => "not judged".to_owned(),
     };
     format!(
-        "{what}, voxel {voxels}, {} and {} points, {} matches, {}; best pose: {} inliers, {judged}",
+        "{}: voxel {voxels}, {} and {} sampled points, {} matches, {}; best pose with {} inliers: {judged}",
+        round.kind.as_str(),
         round.sampled[0],
         round.sampled[1],
         round.matches,
