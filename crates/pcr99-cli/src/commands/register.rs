@@ -42,13 +42,17 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
-    write_aligned(options, args, &clouds[0], &found)?;
     let is_summary = options.format() == Format::Summary && options.output.is_none();
     let terminal = Terminal::here().filter(|_| is_summary && !args.quiet);
     let drawn = terminal.and_then(|terminal| drawn(terminal, &found, &clouds));
-    if let Some(page) = files.page {
-        let view = RegistrationView::of_clouds(&found, &clouds[0].points, &clouds[1].points);
-        page.write(args, [view.with_names(&page::name(&options.source), &page::name(&options.target))])?;
+    let view = files.page.as_ref().map(|_| {
+        RegistrationView::of_clouds(&found, &clouds[0].points, &clouds[1].points)
+            .with_names(&page::name(&options.source), &page::name(&options.target))
+    });
+    let [source, _] = clouds;
+    write_aligned(options, args, source, &found)?;
+    if let (Some(page), Some(view)) = (files.page, view) {
+        page.write(args, [view])?;
     }
     files.result.write(|out| out.write_all(result.as_bytes()))?;
     if terminal.is_some() {
@@ -120,7 +124,7 @@ fn search(
 }
 
 /// Writes the moved source, if it is registered or writing is forced.
-fn write_aligned(options: &Register, args: &Args, source: &Cloud, found: &CloudRegistration) -> Result<()> {
+fn write_aligned(options: &Register, args: &Args, source: Cloud, found: &CloudRegistration) -> Result<()> {
     if let (Some(path), Some(pose)) = (&options.write_aligned, &found.target_from_source) {
         if found.is_registered() || options.force {
             write_cloud(path, &source.moved(pose))?;
