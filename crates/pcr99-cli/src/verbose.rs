@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn a_motion_in_a_few_words() {
-        let quarter = Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, -3.5]);
+        let quarter =
+            Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, -3.5]).expect("a similarity");
         assert_eq!(motion(&quarter), "rotation 90.0°, translation (1, 0, -3.5), scale 2");
     }
 
