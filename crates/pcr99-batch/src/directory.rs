@@ -303,10 +303,9 @@ impl fmt::Display for Changed<'_> {
         let first = self.rows.first().map_or(String::new(), |row| shortened(&row.pair_id));
         match self.rows.len() {
             1 => write!(f, "files of the finished pair `{first}` have changed since it ran"),
-            count => write!(
-                f,
-                "files of {count} finished pairs have changed since they ran (first: `{first}`)"
-            ),
+            count => {
+                write!(f, "files of {count} finished pairs have changed since they ran (first: `{first}`)")
+            }
         }
     }
 }

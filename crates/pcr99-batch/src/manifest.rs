@@ -40,6 +40,17 @@ pub enum At {
     Row(u64),
 }
 
+impl At {
+    /// The place as a noun: "line 3".
+    fn noun(self) -> String {
+        match self {
+            Self::Whole => "the manifest".to_owned(),
+            Self::Line(line) => format!("line {line}"),
+            Self::Row(row) => format!("row {row}"),
+        }
+    }
+}
+
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -110,7 +121,9 @@ pub enum ManifestError {
         name: String,
     },
     /// A row has too few or too many cells.
-    #[error("the row has {found} cells, but the header has {expected}; put cells that contain commas in quotes")]
+    #[error(
+        "the row has {found} cells, but the header has {expected}; put cells that contain commas in quotes"
+    )]
     Cells {
         /// Cells of the row.
         found: usize,
@@ -121,7 +134,7 @@ pub enum ManifestError {
     #[error("`pair_id` is empty; every pair needs a unique name")]
     NoId,
     /// Two pairs have the same name.
-    #[error("`pair_id` `{id}` occurs twice (first{first}); every pair needs a unique name")]
+    #[error("`pair_id` is `{id}`, which {} already has; every pair needs a unique name", .first.noun())]
     IdTwice {
         /// The name.
         id: String,
@@ -347,9 +360,10 @@ impl<'a> Reading<'a> {
         if self.rows.is_empty() {
             return Err(ManifestError::Empty);
         }
-        for (kind, other, of) in
-            [(Kind::Matches, Kind::Clouds, Kind::Clouds.name()), (Kind::Clouds, Kind::Matches, Kind::Matches.name())]
-        {
+        for (kind, other, of) in [
+            (Kind::Matches, Kind::Clouds, Kind::Clouds.name()),
+            (Kind::Clouds, Kind::Matches, Kind::Matches.name()),
+        ] {
             if let Some((name, _)) = self.defaults.first_not_for(kind)
                 && !self.kinds.contains(&other)
             {

@@ -138,7 +138,11 @@ impl<'de> Deserialize<'de> for Row {
             [Some(id), None, Some(source), Some(target)] => {
                 (id, Input::Clouds { source: source.into(), target: target.into() })
             }
-            _ => return Err(de::Error::custom("a row needs `pair_id`, and either `pairs` or `source` and `target`")),
+            _ => {
+                return Err(de::Error::custom(
+                    "a row needs `pair_id`, and either `pairs` or `source` and `target`",
+                ));
+            }
         };
         let kind = input.kind();
         settings.check_kind(kind).map_err(de::Error::custom)?;

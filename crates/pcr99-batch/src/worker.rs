@@ -108,10 +108,11 @@ fn solve(
                 [StampedFile { path, .. }] => Some((path, read_transform(path).map_err(text)?)),
                 _ => None,
             };
-            let plan = settings.register_plan(initial.map(|(_, pose)| pose)).map_err(|error| match initial {
-                Some((path, _)) => format!("`{}`: {error}", path.display()),
-                None => error.to_string(),
-            })?;
+            let plan =
+                settings.register_plan(initial.map(|(_, pose)| pose)).map_err(|error| match initial {
+                    Some((path, _)) => format!("`{}`: {error}", path.display()),
+                    None => error.to_string(),
+                })?;
             let deadline = plan.deadline();
             let mut found = plan.run(&source, &target, &|| deadline.check(interrupted())).map_err(text)?;
             let matches = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
@@ -137,8 +138,7 @@ fn solve_matches(
     let plan = settings.solve_plan().map_err(text)?;
     let deadline = plan.deadline();
     let stop = || deadline.check(interrupted());
-    let found =
-        plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let found = plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
     Ok(Solved { document: Document::of_matches(plan.method().name(), &found), matches: None })
 }
 

@@ -73,7 +73,9 @@ pub fn verdict(found: &Registration) -> String {
 /// Warning before the matrix of an answer that is not registered.
 pub(crate) fn matrix_warning(status: Status, reason: &str) -> String {
     match status {
-        Status::NoSolution => format!("warning: there is no matrix to print. {}", status_line(status, reason)),
+        Status::NoSolution => {
+            format!("warning: there is no matrix to print. {}", status_line(status, reason))
+        }
         _ => format!("warning: do not use this matrix unchecked. {}", status_line(status, reason)),
     }
 }

@@ -351,10 +351,7 @@ mod tests {
         let bars = drawn.lines().find(|line| line.contains('┊')).expect("residuals");
         let (right, wrong) = bars.split_once('┊').expect("a threshold");
         assert!(right.contains(['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']) && wrong.ends_with('█'), "{bars}");
-        assert!(
-            drawn.trim_end().ends_with("no rotation, scale 1,\n  translation (0, 0, 0)"),
-            "{drawn}"
-        );
+        assert!(drawn.trim_end().ends_with("no rotation, scale 1,\n  translation (0, 0, 0)"), "{drawn}");
         assert!(picture(Terminal { with_color: true }, &scene).contains("\x1b[32m"));
     }
 

@@ -1,4 +1,4 @@
-//! What is a manifest and what is not.
+//! Manifests, and the messages about mistakes in them.
 
 use pcr99_batch::{Error, Input, Manifest, Row, Settings};
 use proptest::{collection::vec, prelude::*};
@@ -23,25 +23,28 @@ fn defaults(cells: &[(&str, &str)]) -> Settings {
 fn mistakes_are_named_with_their_line_before_any_work() {
     let header = "pair_id,source,target,scale\n";
     for (text, message) in [
-        ("", "`pairs.csv`: there are no pairs in it; it needs a header"),
-        ("pair_id,pairs\n", "`pairs.csv`: there are no pairs in it"),
-        ("PAR1\u{15}\u{4}", "`pairs.csv`: this is a Parquet file: the Python package takes it"),
+        ("", "`pairs.csv`: it contains no pairs; it needs a header"),
+        ("pair_id,pairs\n", "`pairs.csv`: it contains no pairs"),
+        (
+            "PAR1\u{15}\u{4}",
+            "`pairs.csv`: this is a Parquet file: save it as CSV, or use `pcr99.batch` in Python",
+        ),
         ("PK\u{3}\u{4}", "`pairs.csv`: this is a spreadsheet or an archive: save it as CSV"),
         (
             "id,pairs\na,b\n",
-            "`pairs.csv`, line 1: there is no such column as `id`; columns are pair_id, source, target, pairs, scale",
+            "`pairs.csv`, line 1: column `id` is unknown; the columns are pair_id, source, target, pairs, scale",
         ),
-        ("pair_id,pairs,treshold\na,b,1\n", "line 1: there is no such column as `treshold`"),
+        ("pair_id,pairs,treshold\na,b,1\n", "line 1: column `treshold` is unknown"),
         (",pair_id,pairs\n0,a,b\n", "line 1: a column has no name"),
-        ("Pair ID,pairs\na,b\n", "line 1: there is no such column as `Pair ID`; it is called `pair_id`"),
-        ("pair_id,pairs,time-limit\na,b,1\n", "it is called `time_limit`"),
-        ("pairs\na\n", "line 1: there is no column `pair_id` in the header (pairs)"),
-        ("pair_id\na\n", "line 1: there is no column `pairs`"),
-        ("pair_id,source\na,b\n", "line 1: there is no column `target`"),
-        ("pair_id,target\na,b\n", "line 1: there is no column `source`"),
+        ("Pair ID,pairs\na,b\n", "line 1: column `Pair ID` is unknown; did you mean `pair_id`?"),
+        ("pair_id,pairs,time-limit\na,b,1\n", "did you mean `time_limit`?"),
+        ("pairs\na\n", "line 1: column `pair_id` is missing in the header (pairs)"),
+        ("pair_id\na\n", "line 1: column `pairs` is missing"),
+        ("pair_id,source\na,b\n", "line 1: column `target` is missing"),
+        ("pair_id,target\na,b\n", "line 1: column `source` is missing"),
         ("pair_id,pairs,pairs\na,b,c\n", "line 1: there are two columns `pairs`"),
-        (&format!("{header}a,b,c\n"), "line 2: 3 cell(s), but the header has 4"),
-        (&format!("{header}a,b,c,1\n\na,d,e,1\n"), "line 4: pair `a` is there already, line 2"),
+        (&format!("{header}a,b,c\n"), "line 2: the row has 3 cells, but the header has 4"),
+        (&format!("{header}a,b,c,1\n\na,d,e,1\n"), "line 4: `pair_id` is `a`, which line 2 already has"),
         (&format!("{header},b,c,1\n"), "line 2: `pair_id` is empty"),
         (&format!("{header}a,,c,1\n"), "line 2: pair `a`: give either `source` and `target`, or `pairs`"),
         ("pair_id,source,target,pairs\na,b,c,d\n", "line 2: pair `a`: give either"),
@@ -51,7 +54,7 @@ fn mistakes_are_named_with_their_line_before_any_work() {
         ),
         ("pair_id,pairs,method\na,b,paper\n", "line 2: pair `a`: method `paper` needs a `threshold`"),
         ("pair_id,pairs,voxel\na,b,1\n", "line 2: pair `a`: `voxel` is an option for two clouds"),
-        ("pair_id,pairs\na,\"b\n", "line 2: a quote is opened and not closed"),
+        ("pair_id,pairs\na,\"b\n", "line 2: a quote is opened but not closed"),
     ] {
         let error = refused(text);
         assert!(error.contains(message), "{error}");
@@ -61,12 +64,15 @@ fn mistakes_are_named_with_their_line_before_any_work() {
         Manifest::from_rows(&["pair_id", "pairs"], rows, "the table", "/data".into(), &Settings::default());
     let error = error.expect_err("twice").to_string();
     assert!(
-        error.starts_with("the table, row 1 (counted from 0): pair `a` is there already, row 0"),
+        error.starts_with("the table, row 1 (counted from 0): `pair_id` is `a`, which row 0 already has"),
         "{error}"
     );
     let useless =
         parse("pair_id,pairs\na,b\n", &defaults(&[("voxel", "1")])).expect_err("useless").to_string();
-    assert_eq!(useless, "`pairs.csv`: `voxel` means nothing for any pair: it is an option for two clouds");
+    assert_eq!(
+        useless,
+        "`pairs.csv`: `voxel` is an option for two clouds, but no pair has two clouds: remove it"
+    );
     assert!(Manifest::read("/nowhere/pairs.csv".as_ref(), &Settings::default()).is_err());
 }
 
@@ -75,7 +81,7 @@ fn columns_of_ones_own_and_rows_of_nothing_are_left_out() {
     let plain = parse("pair_id,pairs\na,b\nc,d\n", &Settings::default()).expect("a manifest");
     let text = "_overlap,pair_id,_note,pairs\n,,,\n0.5,a,x,b\n\n,c,\"y,\n z\",d\n,,,\n";
     assert_eq!(parse(text, &Settings::default()).expect("a manifest"), plain);
-    assert!(refused("_pair_id,pairs\na,b\n").contains("there is no column `pair_id`"));
+    assert!(refused("_pair_id,pairs\na,b\n").contains("column `pair_id` is missing"));
     assert!(refused("_a,pair_id,_a,pairs\n1,a,2,b\n").contains("there are two columns `_a`"));
 }
 

@@ -1,4 +1,4 @@
-//! Broken off and resumed; who may write where.
+//! Interrupted and resumed batches; locks.
 
 use std::{
     fs,
@@ -76,19 +76,16 @@ fn rows_may_be_added_but_not_changed() {
         error
     };
     let error = message(&place.manifest(&text.replace("m1.csv", "m2.csv")));
-    assert!(
-        error.contains("pair `p1` is finished, but its `pairs` was `m1.csv` and is `m2.csv` now"),
-        "{error}"
-    );
+    assert!(error.contains("of the finished pair `p1`, `pairs` was `m1.csv` and is now `m2.csv`"), "{error}");
     let error = message(&place.manifest(&text.replace("p1,", "new,")));
-    assert!(error.contains("pair `p1` is finished, but no longer in it"), "{error}");
+    assert!(error.contains("the finished pair `p1` is no longer in it"), "{error}");
     let mut defaults = Settings::default();
     defaults.set("scale", "unknown").expect("a value");
     let error = message(&place.manifest_with(&text, &defaults));
-    assert!(error.contains("its `scale` was empty and is `unknown` now"), "{error}");
+    assert!(error.contains("of the finished pair `p0`, `scale` was empty and is now `unknown`"), "{error}");
     let elsewhere =
         Manifest::parse(text.as_bytes(), "m", "/elsewhere".into(), &Settings::default()).expect("a manifest");
-    assert!(message(&elsewhere).contains("now in `/elsewhere`"));
+    assert!(message(&elsewhere).contains("and is now `/elsewhere`"));
     assert_eq!(place.results("out"), before);
 
     let longer = place.manifest(&matches_manifest(4).replace("p0,m0.csv\np1,m1.csv", "p1,m1.csv\np0,m0.csv"));
@@ -141,7 +138,7 @@ fn files_that_have_changed_are_noticed() {
 
     let mut directory = Directory::resume(&place.path("out"), &manifest).expect("a directory");
     let told = directory.changed(&manifest).to_string();
-    assert_eq!(told, "the files of 5 finished pairs have changed since they were run, first those of `2-0`");
+    assert_eq!(told, "files of 5 finished pairs have changed since they ran (first: `2-0`)");
     assert_eq!((directory.forget_changed(&manifest).expect("parts"), directory.finished()), (5, 0));
     drop(directory);
     assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 5));
@@ -160,7 +157,9 @@ fn nothing_of_others_is_touched() {
     for (name, content) in [("thesis.tex", "years"), ("batch.json", "{\"colour\": \"blue\"}")] {
         fs::write(foreign.join(name), content).expect("a file");
         for open in [Directory::create, Directory::resume] {
-            assert!(message(open(&foreign, &manifest)).contains("is not empty, and not from a batch"));
+            assert!(
+                message(open(&foreign, &manifest)).contains("is not empty and not the directory of a batch")
+            );
         }
     }
     assert_eq!(fs::read_dir(&foreign).expect("a directory").count(), 2);
@@ -170,9 +169,9 @@ fn nothing_of_others_is_touched() {
 
     let ours = place.path("ours");
     let held = Directory::create(&ours, &manifest).expect("a new directory");
-    assert!(message(Directory::resume(&ours, &manifest)).contains("another batch is writing"));
+    assert!(message(Directory::resume(&ours, &manifest)).contains("another process is writing"));
     drop(held);
-    assert!(message(Directory::create(&ours, &manifest)).contains("holds a batch already"));
+    assert!(message(Directory::create(&ours, &manifest)).contains("already contains a batch"));
     // Where one was killed before it had begun, anybody may begin.
     fs::create_dir(place.path("begun")).expect("a directory");
     fs::write(place.path("begun/.lock"), "").expect("a file");
@@ -192,24 +191,45 @@ fn damage_and_other_versions_are_noticed() {
         Directory::resume(&place.path("out"), &manifest).expect_err("damaged").to_string()
     };
     let lines: Vec<&str> = whole.lines().collect();
-    for text in [
-        String::new(),
-        whole[..whole.len() / 2].to_owned(),
-        format!("{}\n{}\n", lines[0], lines[1]),
-        format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]),
-        whole.replace("\"fingerprint\":\"", "\"fingerprint\":\"z"),
+    for (text, cause) in [
+        (String::new(), "EOF"),
+        (whole[..whole.len() / 2].to_owned(), "EOF"),
+        (format!("{}\n{}\n", lines[0], lines[1]), "it has 1 of the 2 rows that were written"),
+        (
+            format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]),
+            "its rows are not those that its name stands for",
+        ),
+        (whole.replace("\"fingerprint\":\"", "\"fingerprint\":\"z"), "32 hexadecimal digits"),
     ] {
         let error = message(&text);
+        assert!(error.contains("` is damaged: ") && error.contains(cause), "{error}");
         assert!(
-            error.contains("is damaged") && error.contains("delete it, and go on with --resume"),
+            error.ends_with("; delete it and continue with --resume, which runs its pairs again"),
             "{error}"
         );
     }
     let error = message(&whole.replacen("\"program\":\"pcr99 ", "\"program\":\"pcr99 9", 1));
     assert!(error.contains("is from pcr99 9") && error.contains("whose results may differ"), "{error}");
+    let error = message(&whole.replacen("{\"schema\":2,", "{\"schema\":1,", 1));
+    assert!(error.contains("has schema 1; this version reads 2: run it again in a new directory"), "{error}");
     // As the message says.
     let before = place.results("out");
     fs::remove_file(part).expect("a part");
     assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 2));
     assert_eq!(place.results("out"), before);
+}
+
+/// Directories of earlier versions are refused before anything is read or written there.
+#[test]
+fn a_batch_of_schema_1_is_refused() {
+    let place = Place::new().with_matches(1, 0.5);
+    let manifest = place.manifest(&matches_manifest(1));
+    fs::create_dir(place.path("old")).expect("a directory");
+    let header = format!("{{\"batch_schema\":1,\"program\":\"{}\"}}\n", pcr99_document::PROGRAM);
+    place.write("old/batch.json", &header);
+    let error = Directory::resume(&place.path("old"), &manifest).expect_err("another schema").to_string();
+    let words = "has schema 1; this version reads 2: run it again in a new directory";
+    assert!(error.starts_with("the batch in `") && error.contains(words), "{error}");
+    assert_eq!(place.read("old/batch.json"), header);
+    assert_eq!(fs::read_dir(place.path("old")).expect("a directory").count(), 1);
 }

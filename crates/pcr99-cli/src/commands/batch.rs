@@ -75,12 +75,7 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
 }
 
 /// Forgets the pairs that are to run again, and notes those whose files have changed.
-fn retry(
-    options: &Batch,
-    directory: &mut Directory,
-    manifest: &Manifest,
-    note: &dyn Fn(&str),
-) -> Result<()> {
+fn retry(options: &Batch, directory: &mut Directory, manifest: &Manifest, note: &dyn Fn(&str)) -> Result<()> {
     let pairs = |count: usize| if count == 1 { "1 pair".to_owned() } else { format!("{count} pairs") };
     if options.retry_failed {
         note(&format!("running {} that failed again", pairs(directory.forget_failed()?)));

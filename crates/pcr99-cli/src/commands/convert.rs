@@ -53,7 +53,10 @@ fn described(output: &Path, format: CloudFormat, written: &Written) -> Vec<Strin
         lines.push(format!("note: the columns are x y z{}", columns.collect::<String>()));
     }
     if !written.lost.is_empty() {
-        lines.push(format!("note: the format cannot store {}; they are lost", listed(&written.lost)));
+        lines.push(format!(
+            "note: not stored, because the format has no field for it: {}",
+            listed(&written.lost)
+        ));
     }
     if written.dropped > 0 {
         lines.push(format!("note: removed {} with non-finite coordinates", count(written.dropped)));

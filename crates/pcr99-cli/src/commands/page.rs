@@ -71,7 +71,10 @@ fn points(document: &Document) -> Result<Points> {
     let file = |path: &Option<String>| path.clone().context("the document does not name all input files");
     if document.kind() == Kind::Clouds {
         let [source, target] = [file(&inputs.source)?, file(&inputs.target)?];
-        return Ok(Points { sides: [read_points(source.as_ref())?, read_points(target.as_ref())?], clouds: None });
+        return Ok(Points {
+            sides: [read_points(source.as_ref())?, read_points(target.as_ref())?],
+            clouds: None,
+        });
     }
     let pairs = file(&inputs.pairs)?;
     if pairs == "-" {

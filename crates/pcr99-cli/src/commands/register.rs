@@ -30,8 +30,7 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let found = search(&plan, &clouds, options, args)?;
     let result = match options.format() {
         Format::Json => {
-            let inputs =
-                Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
+            let inputs = Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
             Document::of_clouds(&found).with_inputs(Some(inputs)).to_json()
         }
         Format::Summary => output::cloud_summary(&found),
@@ -79,7 +78,10 @@ impl Files {
             CloudFormat::of(path)?;
         }
         let aligned = Sink::new(options.write_aligned.as_deref())?;
-        ensure!(!aligned.is_same_file(&result), "--output and --write-aligned name the same file: give each its own");
+        ensure!(
+            !aligned.is_same_file(&result),
+            "--output and --write-aligned name the same file: give each its own"
+        );
         let page =
             PageFile::new(options.page.as_deref(), &[("--output", &result), ("--write-aligned", &aligned)])?;
         Ok(Self { result, page })
@@ -102,10 +104,10 @@ fn search(
     options: &Register,
     args: &Args,
 ) -> Result<CloudRegistration> {
+    let watch = Watch::start(plan.deadline(), args.quiet);
     if args.verbose {
         say(&format!("options: {plan}"));
     }
-    let watch = Watch::start(plan.deadline(), args.quiet);
     let source = prepared(source, options.source_viewpoint, &options.source)?;
     let target = prepared(target, options.target_viewpoint, &options.target)?;
     if !args.quiet {
@@ -129,7 +131,9 @@ fn write_aligned(options: &Register, args: &Args, source: Cloud, found: &CloudRe
         if found.is_registered() || options.force {
             write_cloud(path, &source.moved(pose))?;
         } else if !args.quiet {
-            say("note: the aligned cloud is not written, because the pose is not reliable; --force writes it");
+            say(
+                "note: the aligned cloud is not written, because the pose is not reliable; --force writes it",
+            );
         }
     }
     Ok(())
@@ -179,7 +183,9 @@ fn note_voxel(voxel: f64, found: &CloudRegistration) {
             shown(found.voxel)
         ));
     } else if is_unsampled(&found.source) && is_unsampled(&found.target) {
-        say("note: `voxel` is smaller than the distance between points; leave it out to have it chosen from the data");
+        say(
+            "note: `voxel` is smaller than the distance between points; leave it out to have it chosen from the data",
+        );
     }
 }
 

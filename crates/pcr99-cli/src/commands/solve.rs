@@ -61,10 +61,10 @@ fn search(plan: &SolvePlan, given: &Given, args: &Args) -> Result<Registration> 
     if given.has_weights && !plan.uses_weights() && !args.quiet {
         say(&format!("note: method `{}` does not use the weights of the matches", plan.method()));
     }
+    let watch = Watch::start(plan.deadline(), args.quiet);
     if args.verbose {
         say(&format!("{} matches; {plan}", given.pairs.len()));
     }
-    let watch = Watch::start(plan.deadline(), args.quiet);
     let found = plan.run(&given.pairs, &mut Solvers::new(), &|| watch.check())?;
     drop(watch);
     if args.verbose {

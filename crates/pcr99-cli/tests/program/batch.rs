@@ -69,11 +69,10 @@ fn one_command_gives_a_table() {
     let ran = place.run("batch pairs.csv --output out").with_status(0);
     assert_eq!(
         ran.out,
-        "        5 pairs\n        5 registered\n        0 not reliable\n        0 without solution\n        0 failed\n"
+        "        5 pairs\n        5 registered\n        0 not reliable\n        0 no solution\n        0 failed\n"
     );
     assert!(
-        ran.err
-            .starts_with("written to `out`: results.csv, results.jsonl, times.csv, summary.json; 5 pairs in"),
+        ran.err.starts_with("wrote results.csv, results.jsonl, times.csv, summary.json to `out`; 5 pairs in"),
         "{}",
         ran.err
     );
@@ -106,7 +105,7 @@ fn one_command_gives_a_table() {
     }
     // Done is done.
     let again = place.run("batch pairs.csv --output out --resume").with_status(0);
-    assert!(again.err.starts_with("going on after 5 of 5 pairs\n"), "{}", again.err);
+    assert!(again.err.starts_with("resuming after 5 of 5 pairs\n"), "{}", again.err);
 }
 
 #[test]
@@ -129,33 +128,33 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
     assert!(rows[2]["error"].as_str().expect("a text").contains("gone.csv"), "{}", rows[2]);
     let csv = place.read("out/results.csv");
     assert!(
-        csv.contains("\n\"<i>é, \"\"x\"\"</i>\",,,\"exact, \"\"quoted\"\" ü.csv\",default,registered,,,1"),
+        csv.contains("\n\"<i>é, \"\"x\"\"</i>\",,,\"exact, \"\"quoted\"\" ü.csv\",default,registered,,12 of 12 matches agree; "),
         "{csv}"
     );
 
     // When the file is there, the pair can be run again, alone.
     fs::copy(place.path("m0.csv"), place.path("sub/gone.csv")).expect("a copy");
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume").with_status(1);
-    let told = "note: the files of one finished pair, `gone`, have changed since it was run; results are kept, --retry-changed runs these again";
+    let told = "note: files of the finished pair `gone` have changed since it ran; their results are kept; --retry-changed runs them again";
     assert!(ran.err.contains(told), "{}", ran.err);
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-failed");
-    assert!(ran.err.contains("1 failed pair is run again\ngoing on after 2 of 3 pairs\n"), "{}", ran.err);
+    assert!(
+        ran.err.contains("running 1 pair that failed again\nresuming after 2 of 3 pairs\n"),
+        "{}",
+        ran.err
+    );
     assert!(ran.out.contains("0 failed"), "{}", ran.out);
 
     // So can one whose file has changed.
     place.write("sub/gone.csv", &(place.read("m0.csv") + "0,0,0,9,9,9\n"));
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-changed");
     assert!(
-        ran.err.contains("1 pair whose files have changed is run again\ngoing on after 2 of 3 pairs\n"),
+        ran.err.contains("running 1 pair with changed files again\nresuming after 2 of 3 pairs\n"),
         "{}",
         ran.err
     );
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-changed");
-    assert!(
-        ran.err.contains("0 pairs whose files have changed are run again\ngoing on after 3"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("running 0 pairs with changed files again\nresuming after 3"), "{}", ran.err);
 }
 
 /// Killed at any moment, it goes on where it was, and comes to the same bytes.
@@ -186,7 +185,7 @@ fn killed_and_resumed_it_comes_to_the_same() {
     let ran = place.run("batch pairs.csv --output killed --resume --threads 1");
     assert_eq!(ran.status, status);
     if before.len() < 40 {
-        assert!(ran.err.contains(&format!("going on after {} of 40 pairs", before.len())), "{}", ran.err);
+        assert!(ran.err.contains(&format!("resuming after {} of 40 pairs", before.len())), "{}", ran.err);
     }
     let mut all = finished(&place, "killed");
     all.sort();
@@ -226,7 +225,7 @@ fn an_interrupt_keeps_what_is_finished_and_says_how_to_go_on() {
     assert_eq!(listing(&place.path("out")), [".lock", "batch.json", "parts"]);
     // What is not finished need not be there any more.
     let ran = place.run(&format!("batch pairs.csv {options} --resume"));
-    assert!(ran.err.starts_with("going on after 4 of 4 pairs\n"), "{}", ran.err);
+    assert!(ran.err.starts_with("resuming after 4 of 4 pairs\n"), "{}", ran.err);
 }
 
 #[test]
@@ -234,11 +233,13 @@ fn two_at_once_are_refused_and_a_dead_one_does_not_matter() {
     let (place, options) = with_a_slow_one();
     let mut first = place.command(&format!("batch slow.txt {options}")).spawn().expect("the program starts");
     wait_for(&place, "out", 4);
-    place.run(&format!("batch slow.txt {options} --resume")).refused(&["another batch is writing to `out`"]);
+    place
+        .run(&format!("batch slow.txt {options} --resume"))
+        .refused(&["another process is writing to `out`"]);
     first.kill().expect("SIGKILL");
     first.wait().expect("the program ends");
     let ran = place.run(&format!("batch pairs.csv {options} --resume"));
-    assert!(ran.err.starts_with("going on after 4 of 4 pairs\n"), "{}", ran.err);
+    assert!(ran.err.starts_with("resuming after 4 of 4 pairs\n"), "{}", ran.err);
 }
 
 #[test]
@@ -252,23 +253,29 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     fs::create_dir(place.path("mine")).expect("a directory");
     place.write("mine/notes.txt", "keep");
     for (args, words) in [
-        ("twice.csv --output out", &["`twice.csv`, line 4", "pair `a` is there already, line 2"][..]),
+        (
+            "twice.csv --output out",
+            &["`twice.csv`, line 4", "`pair_id` is `a`, which line 2 already has"][..],
+        ),
         ("column.csv --output out", &["`column.csv`, line 1", "`treshold`", "threshold"]),
         ("value.csv --output out", &["`value.csv`, line 3", "pair `b`", "`seed` is `many`", "whole number"]),
-        ("empty.csv --output out", &["`empty.csv`", "no pairs"]),
+        ("empty.csv --output out", &["`empty.csv`", "contains no pairs"]),
         ("latin.csv --output out", &["`latin.csv`, line 2", "UTF-8"]),
         ("none.csv --output out", &["`none.csv`", "cannot be read"]),
-        ("- --output out", &["must come from a file"]),
+        ("- --output out", &["a manifest must be a file"]),
         ("pairs.csv", &["--output"]),
         ("pairs.csv --output mine", &["`mine`", "not empty", "new directory"]),
         ("pairs.csv --output mine --resume", &["`mine`", "not empty"]),
         ("pairs.csv --output m0.csv", &["`m0.csv`"]),
         ("pairs.csv --output out --threads 0", &["--threads"]),
         ("pairs.csv --output out --chunk 0", &["--chunk"]),
-        ("pairs.csv --output out --scale -1", &["--scale"]),
+        ("pairs.csv --output out --scale -1", &["pair `p0`: `scale` must be finite and positive, got -1"]),
         ("pairs.csv --output out --method magic", &["--method"]),
         ("pairs.csv --output out --method paper", &["line 2", "pair `p0`", "needs a `threshold`"]),
-        ("pairs.csv --output out --voxel 1", &["`voxel` means nothing for any pair", "two clouds"]),
+        (
+            "pairs.csv --output out --voxel 1",
+            &["`voxel` is an option for two clouds, but no pair has two clouds"],
+        ),
         ("pairs.csv --output out --retry-failed", &["--resume"]),
     ] {
         let before = place.listing();
@@ -279,10 +286,10 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
 
     place.run("batch pairs.csv --output out --quiet").with_status(0);
     let before = results(&place, "out");
-    place.run("batch pairs.csv --output out").refused(&["`out` holds a batch already", "--resume"]);
+    place.run("batch pairs.csv --output out").refused(&["`out` already contains a batch", "--resume"]);
     place
         .run("batch pairs.csv --output out --resume --seed 1")
-        .refused(&["the manifest has changed", "is finished, but its `seed` was empty and is `1` now"]);
+        .refused(&["the manifest has changed", "of the finished pair `p0`, `seed` was empty and is now `1`"]);
     assert_eq!(results(&place, "out"), before);
 }
 
@@ -296,14 +303,14 @@ fn pages_show_the_batch_and_change_no_result() {
     );
     place.run("batch pairs.csv --output plain").with_status(1);
     let ran = place.run("batch pairs.csv --output out --page out/index.html --pair-pages 2").with_status(1);
-    assert!(ran.err.contains("summary.json, 2 pages in `pages`; "), "{}", ran.err);
+    assert!(ran.err.contains("summary.json and 2 pages in `pages` to `out`; "), "{}", ran.err);
     assert_eq!(results(&place, "out"), results(&place, "plain"));
     // What is not registered comes first, then the others as in the manifest.
     let pages = listing(&place.path("out/pages"));
     assert!(pages.len() == 2 && pages[0].starts_with("bad-") && pages[1].starts_with("p0-"), "{pages:?}");
     let page = place.read("out/index.html");
     assert!(page.contains("3 of 5 pairs registered") && !page.contains("<b>../"), "the verdict");
-    assert!(page.contains("no more matches agree than by chance"), "a reason");
+    assert!(page.contains("matches agree, but "), "a reason");
     assert!(page.contains("--page out/index.html --pair-pages 2</code>"), "the command");
     for name in &pages {
         assert!(page.contains(&format!("href=\"./pages/{name}\"")), "{name}");
@@ -318,7 +325,7 @@ fn pages_show_the_batch_and_change_no_result() {
     more.arg("a b/all.html");
     let ran = Ran::of(more.output().expect("the program")).with_status(1);
     assert!(
-        ran.err.starts_with("going on after 5 of 5 pairs\n") && ran.err.contains("4 pages"),
+        ran.err.starts_with("resuming after 5 of 5 pairs\n") && ran.err.contains("4 pages"),
         "{}",
         ran.err
     );
@@ -332,7 +339,11 @@ fn pages_show_the_batch_and_change_no_result() {
     fs::remove_file(place.path("m0.csv")).expect("removed");
     fs::remove_dir_all(place.path("out/pages")).expect("removed");
     let ran = place.run("batch pairs.csv --output out --resume --pair-pages 2").with_status(1);
-    assert!(ran.err.contains("no page of pair `p0`") && ran.err.contains("a page in `pages`"), "{}", ran.err);
+    assert!(
+        ran.err.contains("no page of pair `p0` is written") && ran.err.contains("and 1 page in `pages`"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

@@ -45,16 +45,16 @@ fn what_was_carried_and_what_was_lost_is_said() {
     assert_eq!(
         place.run("convert in.pcd a.ply").with_status(0).err,
         "3 points with normals, colours and intensities written to `a.ply`\n\
-         note: lost, since the format has no place for it: viewpoint\n"
+         note: not stored, because the format has no field for it: viewpoint\n"
     );
     assert_eq!(
         place.run("convert in.pcd a.npy").with_status(0).err.lines().nth(1),
-        Some("note: its columns are x y z nx ny nz red green blue intensity")
+        Some("note: the columns are x y z nx ny nz red green blue intensity")
     );
     assert_eq!(
         place.run("convert a.ply a.xyz").with_status(0).err,
         "2 points with normals, colours and intensities written to `a.xyz`\n\
-         note: left out, since the coordinates are not finite: 1 point\n"
+         note: removed 1 point with non-finite coordinates\n"
     );
     let ran = place.run("--quiet convert a.ply b.pcd").with_status(0);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));

@@ -6,7 +6,19 @@ use super::place::Place;
 fn without_a_command_the_help_says_what_there_is() {
     let ran = Place::new().run("").with_status(2);
     assert_eq!(ran.out, "");
-    for word in ["demo", "solve", "simulate", "convert", "bench", "batch", "completions", "Usage: pcr99"] {
+    for word in [
+        "demo",
+        "solve",
+        "register",
+        "simulate",
+        "convert",
+        "bench",
+        "batch",
+        "page",
+        "completions",
+        "help",
+        "Usage: pcr99",
+    ] {
         assert!(ran.err.contains(word), "{word}");
     }
 }
@@ -14,13 +26,37 @@ fn without_a_command_the_help_says_what_there_is() {
 #[test]
 fn every_option_is_explained_within_the_width_of_a_terminal() {
     let place = Place::new();
-    for command in ["", "demo", "solve", "simulate", "convert", "bench", "batch", "completions"] {
+    for command in [
+        "",
+        "demo",
+        "solve",
+        "register",
+        "simulate",
+        "convert",
+        "bench",
+        "batch",
+        "page",
+        "completions",
+        "help",
+    ] {
         let ran = place.run(&format!("{command} --help")).with_status(0);
         assert_eq!(ran.err, "");
         for line in ran.out.lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
     }
+}
+
+/// `help` prints what `--help` prints, and has a help of its own.
+#[test]
+fn help_is_a_command() {
+    let place = Place::new();
+    for command in ["", "solve", "batch", "help"] {
+        let by_option = place.run(&format!("{command} --help")).with_status(0);
+        let by_command = place.run(&format!("help {command}")).with_status(0);
+        assert_eq!((by_command.out, by_command.err), (by_option.out, String::new()), "{command}");
+    }
+    place.run("help slove").refused(&["there is no command `slove`", "demo, solve, register"]);
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod output_file;
 
 mod page;
 
+mod plan;
+
 mod register;
 
 mod simulate;

@@ -22,12 +22,16 @@ fn numbers(text: &str) -> Vec<f64> {
     text.split_whitespace().map(|word| word.parse().unwrap_or_else(|_| panic!("{word}"))).collect()
 }
 
-/// The fields of schema 1, in order.
-const FIELDS: [&str; 17] = [
+/// The fields of schema 2, in order.
+const FIELDS: [&str; 22] = [
     "schema",
     "program",
+    "kind",
+    "inputs",
     "method",
     "status",
+    "doubt",
+    "reason",
     "transform",
     "scale",
     "rotation",
@@ -38,6 +42,7 @@ const FIELDS: [&str; 17] = [
     "inlier_rmse",
     "evidence",
     "candidates",
+    "rival",
     "stopped_because",
     "counters",
     "seconds",
@@ -47,7 +52,11 @@ const FIELDS: [&str; 17] = [
 fn check_fields(document: &Value) {
     let names: Vec<&str> = document.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(names, FIELDS);
-    assert_eq!(document["schema"], 1);
+    assert_eq!(document["schema"], 2);
+    assert_eq!(document["kind"], "matches");
+    let is_registered = document["status"] == "registered";
+    assert_eq!(document["doubt"].is_null(), is_registered, "{document:#}");
+    assert!(document["reason"].as_str().is_some_and(|reason| reason.len() > 20), "{document:#}");
     assert_eq!(document["program"], concat!("pcr99 ", env!("CARGO_PKG_VERSION")));
     for counter in ["pairs", "hypotheses", "triplets"] {
         assert!(document["counters"][counter].is_u64(), "{counter}");
@@ -116,11 +125,11 @@ fn check_evidence(document: &Value) {
     assert!((1..=5).contains(&candidates.len()), "{}", candidates.len());
     assert_eq!(candidates[0]["transform"], document["transform"]);
     assert_eq!(candidates[0]["inlier_count"], agree);
-    assert_eq!(candidates[0]["log10_nfa"], evidence["log10_nfa"]);
+    assert_eq!(candidates[0]["evidence"]["log10_nfa"], evidence["log10_nfa"]);
     for candidate in candidates {
         assert!(transform(candidate).as_flattened().iter().all(|x| x.is_finite()));
         assert!(candidate["inlier_count"].as_u64().expect("a count") >= 3, "{candidate}");
-        assert!(candidate["log10_nfa"].as_f64().expect("a number").is_finite(), "{candidate}");
+        assert!(candidate["evidence"]["log10_nfa"].as_f64().expect("a number").is_finite(), "{candidate}");
     }
     let counters = &document["counters"];
     let looked_at = if document["method"] == "default" { "pairs" } else { "triplets" };
@@ -313,7 +322,7 @@ fn candidates_are_listed_best_first() {
             candidates.iter().map(|c| c["inlier_count"].as_u64().expect("a count")).collect();
         assert!(candidates.len() >= 2 && counts[0] >= 60 && counts[1] >= 30, "{counts:?}");
         let evidence: Vec<f64> =
-            candidates.iter().map(|c| c["log10_nfa"].as_f64().expect("a number")).collect();
+            candidates.iter().map(|c| c["evidence"]["log10_nfa"].as_f64().expect("a number")).collect();
         assert!(evidence.is_sorted() && evidence[1] < -1.0, "{evidence:?}");
         simulate(&place, "--points 30 --outliers 0 --seed 2");
         assert_close(transform(&candidates[1]), transform(&truth(&place)), 0.05);
@@ -345,12 +354,16 @@ fn chance_is_a_guess() {
         assert_eq!(summary.err, "");
         let verdict = format!("NOT RELIABLE: {found} of 100 matches agree, but ");
         assert!(summary.out.starts_with(&verdict), "{}", summary.out);
-        assert!(summary.out.contains("\nbest guess, source to target:\n"), "{}", summary.out);
+        assert!(summary.out.contains("\nbest candidate, source to target:\n"), "{}", summary.out);
         assert_eq!(summary.out.lines().skip(3).take(4).flat_map(numbers).count(), 16);
 
         let matrix = place.run(&format!("{solve} --format matrix")).with_status(1);
         assert_eq!(numbers(&matrix.out), transform(&document).as_flattened());
-        assert!(matrix.err.starts_with("warning: NOT RELIABLE"), "{}", matrix.err);
+        assert!(
+            matrix.err.starts_with("warning: do not use this matrix unchecked. NOT RELIABLE: "),
+            "{}",
+            matrix.err
+        );
         let quiet = place.run(&format!("{solve} --format matrix --quiet")).with_status(1);
         assert_eq!((quiet.out, quiet.err.as_str()), (matrix.out, ""));
     }
@@ -460,7 +473,10 @@ fn no_solution_has_nulls() {
         summary.out
     );
     let matrix = place.run("solve m.csv --threshold 0.05 --format matrix").with_status(1);
-    assert_eq!((matrix.out.as_str(), matrix.err.starts_with("warning: no solution")), ("", true));
+    assert_eq!(
+        (matrix.out.as_str(), matrix.err.starts_with("warning: there is no matrix to print. NO SOLUTION: ")),
+        ("", true)
+    );
 }
 
 #[test]
@@ -496,7 +512,7 @@ fn a_time_limit_ends_the_search_with_the_best_so_far() {
         (&json!("no_solution"), &json!("time_limit"))
     );
     let summary = place.run(&format!("{solve} --time-limit 1e-9")).with_status(1).out;
-    assert!(summary.starts_with("NO SOLUTION: stopped before"), "{summary}");
+    assert!(summary.starts_with("NO SOLUTION: the search reached its time limit before"), "{summary}");
 
     simulate(&place, "--points 100 --outliers 0.5");
     assert_eq!(place.json(0, "solve m.csv --threshold 0.05 --time-limit 1e300")["status"], "registered");
@@ -514,7 +530,7 @@ fn other_limits() {
         "300 matches need",
         "budget of 0 MiB",
         "raise the memory budget",
-        "--memory-budget 1, or --method paper-random",
+        "set `memory_budget` to 1 MiB, or `method` to `paper-random`",
     ]);
     // The default method makes do with what there is.
     simulate(&place, "--points 300 --outliers 0.8");
@@ -545,18 +561,22 @@ fn verbose_speaks_on_standard_error_only() {
     assert_eq!(plain.err, "");
     for (args, words) in [
         ("--threshold 0.05", ["method default", "scale 1,", "threshold 0.05", "seed 0"]),
-        (
-            "--scale 0.5..4 --seed 3",
-            ["method default", "scale 0.5 to 4,", "threshold from the data", "seed 3"],
-        ),
+        ("--scale 0.5..4 --seed 3", ["method default", "scale 0.5..4,", "threshold from the data", "seed 3"]),
         (
             "--threshold 0.05 --method paper --scale unknown",
-            ["method paper", "scale unknown,", "threshold 0.05", "9 inliers are enough"],
+            [
+                "method paper",
+                "scale unknown,",
+                "threshold 0.05",
+                "stops at 9 inliers and 0.9 % of the matches",
+            ],
         ),
     ] {
         let verbose = place.run(&format!("solve m.csv --json --verbose {args}")).with_status(0);
-        assert_eq!(verbose.err.lines().count(), 1, "{}", verbose.err);
-        for word in [["100 matches"].as_slice(), &words].concat() {
+        for word in
+            [["100 matches; "].as_slice(), &words, &["\nthreshold ", "\ncandidate 1: ", "\nno doubt\n"]]
+                .concat()
+        {
             assert!(verbose.err.contains(word), "{word}: {}", verbose.err);
         }
     }
@@ -566,14 +586,14 @@ fn verbose_speaks_on_standard_error_only() {
 fn the_demonstration_finds_what_it_hid() {
     let place = Place::new();
     let ran = place.run("demo --shape knot").with_status(0);
-    assert_eq!(ran.out.matches("10 of the 10 right matches are among them").count(), 2, "{}", ran.out);
-    assert!(ran.out.starts_with("known scale: 1000 matches on the shape `knot`, 990 of them wrong (99 %)"));
-    assert!(ran.err.starts_with("Try it on your own matches:  pcr99 solve "), "{}", ran.err);
+    assert_eq!(ran.out.matches("10 of the 10 correct matches are among them").count(), 2, "{}", ran.out);
+    assert!(ran.out.starts_with("known scale: 1000 matches on the shape `knot`, 990 outliers (99 %)"));
+    assert!(ran.err.starts_with("To solve your own matches:  pcr99 solve "), "{}", ran.err);
     let quiet = place.run("demo --shape knot --quiet --points 200 --outliers 0.9").with_status(0);
     assert_eq!(quiet.err, "");
     let hopeless = place.run("demo --shape knot --points 100 --outliers 1").with_status(1);
     assert_eq!(hopeless.out.matches("  NOT RELIABLE: ").count(), 2, "{}", hopeless.out);
-    assert!(!hopeless.out.contains("right matches"), "there are none: {}", hopeless.out);
+    assert!(!hopeless.out.contains("correct matches"), "there are none: {}", hopeless.out);
     for ran in [ran, quiet, hopeless] {
         assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
     }

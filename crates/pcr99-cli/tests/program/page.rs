@@ -96,3 +96,47 @@ fn demo_and_bench_write_theirs() {
         .with_status(0);
     assert_eq!(place.read("bench.html"), place.read("b/figures.html"));
 }
+
+/// A page from a saved document is the page of the run, but for the command.
+#[test]
+fn a_page_from_a_saved_document() {
+    let place = with_matches();
+    place.run("solve m.csv --threshold 0.01 --json --output r.json --page run.html").with_status(0);
+    let ran = place.run("page r.json --output saved.html").with_status(0);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
+    let without_command = |name: &str| {
+        let page = place.read(name);
+        let lines: Vec<&str> = page.lines().filter(|line| !line.contains("<code>pcr99 ")).collect();
+        lines.join("\n")
+    };
+    assert_eq!(without_command("saved.html"), without_command("run.html"));
+
+    // Without the points there are the numbers.
+    std::fs::remove_file(place.path("m.csv")).expect("removed");
+    let ran = place.run("page r.json --output numbers.html").with_status(0);
+    assert!(ran.err.starts_with("note: the page shows numbers only: cannot read `m.csv`"), "{}", ran.err);
+    assert!(place.read("numbers.html").contains("12 of 12 matches agree"), "the verdict");
+    // Points that are others than those of the document are an error.
+    place.write("m.csv", table(&exact_matches()[..9], ",", "\n"));
+    place.run("page r.json --output other.html").refused(&["`r.json`"]);
+    assert!(!place.listing().contains(&"other.html".to_owned()));
+}
+
+#[test]
+fn a_document_that_cannot_be_read_is_named_with_its_field() {
+    let place = with_matches();
+    place.run("solve m.csv --json --output r.json").with_status(0);
+    let text = place.read("r.json");
+    for (bad, words) in [
+        (text.replacen("\"schema\": 2", "\"schema\": 1", 1), "has schema 1; this version reads 2"),
+        (text[..text.len() / 2].to_owned(), "truncated"),
+        (text.replacen("\"reason\"", "\"because\"", 1), "`reason`"),
+        (text.replacen("\"scale\": 1.0", "\"scale\": \"one\"", 1), "`scale`"),
+        ("not JSON".to_owned(), "not JSON"),
+    ] {
+        place.write("bad.json", bad);
+        place.run("page bad.json --output p.html").refused(&["`bad.json`", words]);
+    }
+    place.run("page none.json --output p.html").refused(&["cannot read `none.json`"]);
+    assert_eq!(place.listing(), ["bad.json", "m.csv", "r.json"]);
+}

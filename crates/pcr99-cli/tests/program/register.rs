@@ -65,17 +65,20 @@ fn two_clouds_give_matrix_document_and_aligned_cloud() {
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     let document: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(document["status"], "registered");
-    assert_eq!(document["schema"], 1);
+    assert_eq!(document["schema"], 2);
+    assert_eq!((&document["kind"], &document["doubt"]), (&"clouds".into(), &serde_json::Value::Null));
+    assert_eq!(document["inputs"], serde_json::json!({ "source": "moved.ply", "target": "b.xyz" }));
     for (row, column) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
         let x = document["transform"][row][column].as_f64().expect("a number");
         assert!((x - f64::from(u8::from(row == column))).abs() < 0.03, "{row} {column} {x}");
     }
-    assert!(document["fitness"].as_f64().expect("a number") > 0.7);
-    assert!(document["overlap"]["target"].as_f64().expect("a number") > 0.7);
+    assert!(document["fit"]["overlap_source"].as_f64().expect("a number") > 0.7);
+    assert!(document["fit"]["overlap_target"].as_f64().expect("a number") > 0.7);
     assert_eq!(document["information"].as_array().expect("rows").len(), 6);
     assert_eq!(document["information_center"].as_array().expect("a place").len(), 3);
-    assert!(document["contradiction"].as_f64().expect("a number") < 0.05);
-    assert_eq!(document["candidates"][0]["log10_nfa"], document["evidence"]["log10_nfa"]);
+    assert!(document["fit"]["conflict_fraction"].as_f64().expect("a number") < 0.05);
+    assert_eq!(document["candidates"][0]["fit"], document["fit"]);
+    assert_eq!(document["candidates"][0]["evidence"]["log10_nfa"], document["evidence"]["log10_nfa"]);
     assert_eq!(document["candidates"][0]["transform"], document["transform"]);
     assert_eq!(document["clouds"]["source"]["points"], 9000);
     assert!(document["seconds"]["features"].as_f64().expect("a number") > 0.0);
@@ -97,7 +100,7 @@ fn a_guess_and_an_unknown_scale_are_taken() {
     assert_eq!(ran.status, Some(2));
     assert_eq!(
         ran.err,
-        "error: `pose.txt` has scale 1, but --scale is 2: make them agree, or give --scale unknown\n"
+        "error: `pose.txt`: `initial` has scale 1, but `scale` is 2: make them agree, or set `scale` to `unknown`\n"
     );
 }
 
@@ -128,7 +131,7 @@ fn points_left_out_are_counted() {
     place.write("holes.xyz", holes);
     let ran = place.run("register holes.xyz b.xyz --json");
     assert_eq!(ran.status, Some(0), "{}", ran.err);
-    assert_eq!(ran.err, "note: `holes.xyz`: of 9003 points left out: 2 not finite, 1 there twice\n");
+    assert_eq!(ran.err, "note: `holes.xyz`: removed 2 non-finite and 1 duplicate of 9003 points\n");
     let document: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!(document["clouds"]["source"]["not_finite"], 2);
     assert_eq!(document["clouds"]["source"]["duplicates"], 1);
@@ -151,12 +154,12 @@ fn bad_input_is_named_and_nothing_is_written() {
         ),
         ("b.xyz line.xyz", "error: `line.xyz`: all 4 points are collinear"),
         ("none.xyz b.xyz", "cannot read `none.xyz`"),
-        ("- b.xyz", "a cloud must come from a file"),
+        ("- b.xyz", "a cloud must be a file"),
         ("a.xyz b.xyz --initial short.txt", "`short.txt`: 4 number(s), but a transform has 16"),
         ("a.xyz b.xyz --initial odd.txt", "`odd.txt`: not [sR t; 0 1] with a rotation R"),
-        ("a.xyz b.xyz --voxel -1", "expected a positive number"),
-        ("a.xyz b.xyz --source-viewpoint 1,2", "expected three numbers with commas between them"),
-        ("a.xyz b.xyz --target-viewpoint 1,nan,0", "expected three numbers with commas between them"),
+        ("a.xyz b.xyz --voxel -1", "`voxel` must be finite and positive, got -1"),
+        ("a.xyz b.xyz --source-viewpoint 1,2", "expected three numbers separated by commas"),
+        ("a.xyz b.xyz --target-viewpoint 1,nan,0", "expected three numbers separated by commas"),
         ("a.xyz b.xyz --refine magic", "invalid value 'magic'"),
         (
             "a.xyz b.xyz --write-aligned moved.doc",

@@ -151,12 +151,12 @@ fn index_pairs_into_clouds_of_every_format() {
         // Organised scans have points that are nowhere. They are told of, once for each cloud that has any.
         let note = |cloud: &str, points: &[[f64; 3]]| match points.iter().filter(|p| p[0].is_nan()).count() {
             0 => String::new(),
-            1 => format!("note: `{cloud}` has 1 point that is not finite; no index pair uses it\n"),
-            n => format!("note: `{cloud}` has {n} points that are not finite; no index pair uses them\n"),
+            1 => format!("note: `{cloud}` has 1 non-finite point; no index pair uses it\n"),
+            n => format!("note: `{cloud}` has {n} non-finite points; no index pair uses them\n"),
         };
         let notes = note(source, &clouds[0]) + &note(target, &clouds[1]);
         assert_eq!((ran.status, ran.err.as_str()), (Some(0), notes.as_str()), "{args}");
-        assert!(notes.contains("not finite"));
+        assert!(notes.contains("non-finite"));
         assert_eq!(timeless(ran.json()), expected, "{args}");
         assert_eq!(place.run(&format!("{args} --quiet")).err, "");
     }

@@ -33,7 +33,7 @@ fn an_interrupt_gives_the_best_so_far() {
     assert!(document["evidence"]["log10_nfa"].as_f64().expect("a number") > -1.0);
     let mut rest = String::new();
     messages.read_to_string(&mut rest).expect("text");
-    assert_eq!(rest, "", "no error message");
+    assert!(!rest.contains("error") && rest.contains("doubt `"), "{rest}");
 }
 
 #[test]
