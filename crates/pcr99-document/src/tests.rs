@@ -295,7 +295,7 @@ fn every_missing_field_is_named() {
             value.as_object_mut().expect("an object").shift_remove(field);
         });
         assert!(message.contains(&format!("`{field}`")), "{field}: {message}");
-        let message = changed(&document, |value| value[field] = Value::from(-1.5));
+        let message = changed(&document, |value| value[field] = Value::from(true));
         assert!(message.contains(&format!("`{field}`")), "{field}: {message}");
     }
 }

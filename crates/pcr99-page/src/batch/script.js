@@ -1,4 +1,4 @@
-// Sorts the table by a click on a head, and shows the rows that have what was typed.
+// Sorts the table when a head is clicked, and filters its rows by the typed words.
 (function () {
   "use strict";
   const table = document.getElementById("pairs");
@@ -13,7 +13,7 @@
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const number = button.dataset.kind === "number";
     const key = (row) => (number ? row.cells[column].dataset.key : row.cells[column].textContent);
-    // What has no value stays below; equal ones keep their order.
+    // Rows without a value stay at the end; equal rows keep their order.
     const order = (a, b) => {
       const [x, y] = [key(a), key(b)];
       if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);

@@ -1,4 +1,4 @@
-// What all pages share: colours that follow the page's, drawings that follow their frames, and buttons that copy.
+// Shared by all pages: colours of the current scheme, drawings that follow the size of their frames, and copy buttons.
 const pcr99 = (function () {
   "use strict";
   const root = document.documentElement;
@@ -7,16 +7,16 @@ const pcr99 = (function () {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const print = window.matchMedia("print");
 
-  // Calls back when colours or sizes have to be chosen anew.
+  // Calls back when the colour scheme or the width class changes.
   function onChange(redraw) {
     for (const query of [narrow, dark, print]) query.addEventListener("change", redraw);
   }
 
-  // Whatever changes the size of a frame: the window, a scroll bar, a font. The style on paper asks for the width.
+  // Redraws when the window, a scroll bar or a font changes the size of a frame. The style sheet for paper uses --width.
   const frames = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       const [width, height] = [target.clientWidth, target.clientHeight];
-      // Nothing can be drawn anew in time for paper, and what is not shown has no size.
+      // There is no time to redraw for paper, and hidden frames have no size.
       if (print.matches || !width || !height) continue;
       target.style.setProperty("--width", width);
       const drawn = target._fullLayout;
@@ -24,13 +24,13 @@ const pcr99 = (function () {
     }
   });
 
-  // Draws, or draws anew.
+  // Draws or redraws.
   async function draw(frame, data, layout, config) {
     await Plotly.react(frame, data, layout, config);
     frames.observe(frame);
   }
 
-  // Without the clipboard's permission, as on some local pages, the old way.
+  // Fallback for pages without the permission to use the clipboard, such as some local files.
   function copyByHand(text) {
     const area = document.createElement("textarea");
     area.value = text;

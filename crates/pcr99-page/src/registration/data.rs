@@ -13,12 +13,14 @@ use crate::{
     numbers::{exact, shown},
 };
 
-/// Coordinates so many times as large as the cloud are drawn relative to its middle: screens have single precision.
+/// Ratio of coordinates to the radius of the cloud above which coordinates are drawn relative to the middle. The graphics
+/// card computes in single precision, which loses 50 / 2²⁴ of the radius: nothing that can be seen.
 const FAR: f64 = 50.0;
-/// Clouds are drawn nearer than they are when their middles are so many radii apart.
+/// Distance of the two middles, in sums of the radii, above which the clouds are drawn closer together. Farther apart, each
+/// would be a dot.
 const APART: f64 = 4.0;
 
-/// The middle of a cloud, and the radius in which most of it lies.
+/// Middle of a cloud, and a radius within which most of it lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ball {
     middle: [f64; 3],
@@ -26,7 +28,7 @@ struct Ball {
 }
 
 impl Ball {
-    /// By medians, which strays do not move.
+    /// Computed from medians, which outlying points do not move.
     fn around(points: &[[f64; 3]]) -> Self {
         if points.is_empty() {
             return Self { middle: [0.0; 3], radius: 1.0 };
@@ -40,7 +42,7 @@ impl Ball {
         Self { middle, radius: if radius > 0.0 { radius } else { 1.0 } }
     }
 
-    /// Where coordinates are drawn from: round numbers near the middle, or zero where that will do.
+    /// Origin of the drawing: round numbers near the middle of a distant cloud, zero otherwise.
     fn origin(&self) -> [f64; 3] {
         let far = self.middle.iter().any(|x| x.abs() > FAR * self.radius);
         let step = libm::exp10(libm::floor(libm::log10(self.radius)));
@@ -56,14 +58,14 @@ fn minus(p: [f64; 3], q: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|axis| p[axis] - q[axis])
 }
 
-/// Where the drawing's coordinates differ from the true ones.
+/// Differences between the coordinates of the drawing and those of the data.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
-    /// Of source and target: what was taken from their coordinates.
+    /// Origins of source and target, subtracted from their coordinates.
     origins: [[f64; 3]; 2],
-    /// Added to the source before registration.
+    /// Shift of the source in the view before registration.
     before: [f64; 3],
-    /// How far apart the clouds are, where they are drawn nearer.
+    /// Distance of the clouds when they are drawn closer together.
     pub(crate) apart: Option<f64>,
 }
 
@@ -77,7 +79,7 @@ impl Frame {
         let mut before = minus(origins[0], origins[1]);
         let mut apart = None;
         if length > APART * reach {
-            // On the same line, side by side.
+            // In the same direction, side by side.
             let nearer = minus(between, between.map(|x| x * 1.2 * reach / length));
             before = minus(before, nearer);
             apart = Some(length);
@@ -85,7 +87,7 @@ impl Frame {
         Self { origins, before, apart }
     }
 
-    /// What stands at an axis.
+    /// Title of an axis.
     fn axis_title(&self, axis: usize) -> String {
         let name = ["x", "y", "z"][axis];
         match self.origins[1][axis] {
@@ -96,7 +98,7 @@ impl Frame {
     }
 }
 
-/// A list of coordinates, one after the other, rounded to a millionth of their spread.
+/// A JSON list of all coordinates, rounded to a millionth of their spread.
 fn coordinates(points: impl Iterator<Item = [f64; 3]>, spread: f64) -> String {
     let decimals = (5.0 - libm::floor(libm::log10(spread))).clamp(0.0, 300.0) as usize;
     let number = |x: f64| {
@@ -186,19 +188,19 @@ fn of_pose<'a>(pose: &'a Pose, frame: &Frame) -> PoseData<'a> {
     PoseData { linear: pose.model.linear(), shift, inliers: &pose.inliers, counts: &pose.counts, read, copy }
 }
 
-/// One way to write a transform.
+/// A notation of a transform.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
-    /// What the numbers mean.
+    /// Order and unit of the numbers.
     pub(crate) note: &'static str,
     pub(crate) read: String,
-    /// With all digits.
+    /// The same with all digits.
     pub(crate) copy: String,
 }
 
-/// The transform in every way people write it.
+/// The transform in every usual notation.
 pub(crate) fn rows(pose: &Pose) -> Vec<Row> {
     let model = &pose.model;
     let (q, angles) = (quaternion(&model.rotation()), euler_deg(&model.rotation()));
@@ -208,7 +210,7 @@ pub(crate) fn rows(pose: &Pose) -> Vec<Row> {
     let fixed = |decimals: usize| {
         move |x: f64| {
             let text = format!("{x:.decimals$}");
-            // Not as -0.000000.
+            // Zero has no sign.
             if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
                 text.trim_start_matches('-').to_owned()
             } else {

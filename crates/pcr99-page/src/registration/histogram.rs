@@ -1,25 +1,25 @@
-//! How far the matches are off, on a logarithmic scale with an edge at the threshold.
+//! Histogram of residuals, on a logarithmic scale with an edge at the threshold.
 
 use crate::numbers::power_of_ten;
 
-/// Bars over the whole range.
+/// Number of bars over the whole range; enough to see two groups of residuals, and each bar wide enough to point at.
 const BARS: f64 = 48.0;
-/// Residuals below this share of the largest are in the first bar: exact ones have no logarithm.
+/// Smallest residual with a bar of its own, as a fraction of the largest. Smaller ones are in the first bar: zero has no logarithm.
 const LEAST: f64 = 1e-6;
 
-/// The bars, in powers of ten: the same for every candidate, so that they can be compared.
+/// Bars in powers of ten. All candidates of a page have the same bars, so that they can be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bins {
     /// log₁₀ of the lower edge of the first bar.
     pub(crate) first: f64,
     /// Width of a bar in powers of ten.
     pub(crate) width: f64,
-    /// How many there are.
+    /// Number of bars.
     pub(crate) count: usize,
 }
 
 impl Bins {
-    /// Around all residuals and the threshold; `None` without any that is above zero.
+    /// Bars that contain all residuals and the threshold; `None` without a residual above zero.
     pub(crate) fn around(residuals: impl IntoIterator<Item = f64>, threshold: f64) -> Option<Self> {
         let usable = |x: &f64| x.is_finite() && *x > 0.0;
         let largest = |a: f64, b: f64| a.max(b);
@@ -31,13 +31,13 @@ impl Bins {
         let least = residuals.iter().copied().fold(threshold, f64::min).max(LEAST * high);
         let [low, edge, high] = [least, threshold, high].map(libm::log10);
         let width = ((high - low) / BARS).max(0.02);
-        // The threshold is an edge.
+        // The threshold is an edge between two bars.
         let (below, above) = ((edge - low) / width, (high - edge) / width);
         let (below, above) = (below.floor() as usize + 1, above.floor() as usize + 1);
         Some(Self { first: edge - below as f64 * width, width, count: below + above })
     }
 
-    /// How many residuals each bar has; what is at the threshold is below it.
+    /// Number of residuals in each bar. A residual equal to the threshold is below it.
     pub(crate) fn counts(&self, residuals: impl IntoIterator<Item = f64>) -> Vec<usize> {
         let mut counts = vec![0; self.count];
         for residual in residuals.into_iter().filter(|x| x.is_finite()) {
@@ -48,7 +48,7 @@ impl Bins {
         counts
     }
 
-    /// Decades within, with what they say; halves of decades where they are few.
+    /// Places and labels of the axis: powers of ten, or 1, 2 and 5 times a power where these are too few.
     pub(crate) fn marks(&self) -> Vec<(f64, String)> {
         let last = self.first + self.width * self.count as f64;
         let powers = self.first.ceil() as i32..=last.floor() as i32;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_belongs_to_the_right_ones() {
+    fn the_threshold_belongs_to_the_inliers() {
         let bins = Bins::around([0.001, 0.05, 1.7], 0.05).unwrap();
         let edge = ((libm::log10(0.05) - bins.first) / bins.width).round() as usize;
         assert_eq!(bins.counts([0.05])[edge - 1], 1);

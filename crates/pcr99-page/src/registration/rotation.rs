@@ -1,9 +1,10 @@
 //! A rotation as a quaternion and as angles.
 
-/// The quaternion `[w, x, y, z]` of a rotation, of length one, `w ≥ 0` (Shepperd: the largest component is divided by).
+/// The quaternion `[w, x, y, z]` of a rotation, of length one, `w ≥ 0`. Dividing by the largest component avoids cancellation
+/// (Shepperd).
 pub(crate) fn quaternion(r: &[[f64; 3]; 3]) -> [f64; 4] {
     let trace = r[0][0] + r[1][1] + r[2][2];
-    // Four times the square of each component, less one.
+    // Four times the square of each component, minus one.
     let sizes = [trace, 2.0 * r[0][0] - trace, 2.0 * r[1][1] - trace, 2.0 * r[2][2] - trace];
     let largest = (1..4).fold(0, |best, k| if sizes[k] > sizes[best] { k } else { best });
     let parts = match largest {
@@ -17,7 +18,7 @@ pub(crate) fn quaternion(r: &[[f64; 3]; 3]) -> [f64; 4] {
     parts.map(|part| sign * part / length)
 }
 
-/// Roll, pitch and yaw in degrees: `R = Rz(yaw)·Ry(pitch)·Rx(roll)`. With the pitch at ±90° only yaw ∓ roll is fixed; the roll
+/// Roll, pitch and yaw in degrees: `R = Rz(yaw)·Ry(pitch)·Rx(roll)`. At a pitch of ±90° only yaw ∓ roll is determined; the roll
 /// is then 0.
 pub(crate) fn euler_deg(r: &[[f64; 3]; 3]) -> [f64; 3] {
     let pitch = libm::asin((-r[2][0]).clamp(-1.0, 1.0));
@@ -29,7 +30,7 @@ pub(crate) fn euler_deg(r: &[[f64; 3]; 3]) -> [f64; 3] {
     [roll, pitch, yaw].map(f64::to_degrees)
 }
 
-/// The angle in degrees between two rotations, accurate for small ones too: `2·asin(‖R − S‖ / √8)`.
+/// The angle between two rotations in degrees, `2·asin(‖R − S‖ / √8)`, which is accurate for small angles, too.
 pub(crate) fn angle_deg(r: &[[f64; 3]; 3], s: &[[f64; 3]; 3]) -> f64 {
     let apart: f64 = r.as_flattened().iter().zip(s.as_flattened()).map(|(a, b)| (a - b) * (a - b)).sum();
     (2.0 * libm::asin((apart / 8.0).sqrt().min(1.0))).to_degrees()

@@ -1,4 +1,4 @@
-// Draws before and after, keeps their cameras together, and shows the chosen candidate.
+// Draws the views before and after, synchronises their cameras, and shows the chosen candidate.
 (function () {
   "use strict";
   const family = getComputedStyle(document.body).fontFamily;
@@ -41,13 +41,13 @@
       pcr99.onChange(() => this.draw());
     }
 
-    // The transform of the chosen candidate, in words.
+    // Shows the transform of the chosen candidate as text.
     tell() {
       const { read } = this.data.poses[this.pose];
       for (const shown of this.section.querySelectorAll("pre[data-row]")) shown.textContent = read[shown.dataset.row];
     }
 
-    // Source points before (no pose) or after.
+    // Source points before registration (without a pose) or after it.
     moved(points, pose) {
       const out = new Float64Array(points.length);
       const [bx, by, bz] = this.data.before;
@@ -65,7 +65,7 @@
       return out;
     }
 
-    // How far the source has to be moved to stand beside the target, as seen from the first camera.
+    // Shift that puts the source beside the target, as seen from the first camera.
     aside() {
       const { eye, up } = this.home;
       const right = cross(up, eye);
@@ -86,7 +86,7 @@
       return box ? box.checked : false;
     }
 
-    // Looks along the axis in which the moved source is thinnest, from a little aside.
+    // The first camera looks roughly along the axis in which the moved source is thinnest.
     firstCamera() {
       const points = this.moved(this.data.source, this.data.poses[0]);
       const spread = [0, 1, 2].map((axis) => {
@@ -109,13 +109,13 @@
         return moved;
       };
       const source = shifted(data.source);
-      // Targets of wrong matches are a fog, in which the rest must be seen.
+      // Targets of outliers are drawn faintly, so that the rest can be seen among them.
       const fogs = pose ? [0.08, 0.6, 1200] : [0.3, 1, 4000];
       const fog = data.are_matches ? Math.max(fogs[0], Math.min(fogs[1], fogs[2] / data.target.length)) : 1;
       const cloud = (layer, points, size, opacity) => ({
         type: "scatter3d", mode: "markers", name: layer, visible: this.isOn(layer), opacity,
         x: column(points, 0), y: column(points, 1), z: column(points, 2),
-        // A square is two triangles, a circle dozens, and at this size they look the same.
+        // A square is two triangles, a circle dozens. At this size they look the same.
         marker: { size, symbol: points.length > 1800 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
         hovertemplate: `${layer}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
       });
@@ -144,7 +144,7 @@
       ];
     }
 
-    // Where nearly all points are; a stray must not make the rest a dot.
+    // Ranges of the axes that contain nearly all points. A few distant points must not shrink the rest to a dot.
     ranges(traces) {
       return ["x", "y", "z"].map((axis) => {
         const values = Float64Array.from([...traces[0][axis], ...traces[1][axis]]).sort();
@@ -158,14 +158,14 @@
       });
     }
 
-    // The largest box of these proportions that the first camera sees whole in a frame, with room for what is written at its edges.
+    // Size of the largest box of these proportions that the first camera sees completely, with room for the labels at its edges.
     largest(ratio, frame) {
       const { eye, up, center } = this.home;
       const away = minus(eye, center);
       const distance = Math.sqrt(dot(away, away));
       const [back, right] = [away, cross(up, away)].map((axis) => scaled(axis, 1 / Math.sqrt(dot(axis, axis))));
       const upwards = cross(back, right);
-      // The library's field of view is 45° high.
+      // The library's vertical field of view is 45°.
       const half = Math.tan(Math.PI / 8);
       const wide = half * (frame.clientWidth / frame.clientHeight || 1);
       const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => {
@@ -230,7 +230,7 @@
         const [from, to] = [0, 1].map((end) => (10 ** (bins.first + (k + end) * bins.width)).toPrecision(3));
         return `${count} between ${from} and ${to}`;
       });
-      // Few right ones beside very many wrong ones are seen only on a logarithmic axis.
+      // A few inliers beside very many outliers can be seen only on a logarithmic axis.
       const log = most > 20 * mostRight;
       const bars = {
         type: "bar", x: pose.counts.map((_, k) => place(k)), y: pose.counts, width: bins.width, text: words,
@@ -268,7 +268,7 @@
     }
 
     turnOthers(scene, camera) {
-      // The library keeps what was dragged with the layout of the first drawing only.
+      // The library stores a dragged camera in the layout of the first drawing only.
       scene.layout.scene.camera = structuredClone(camera);
       if (same(camera, this.camera)) return;
       this.camera = camera;
@@ -288,7 +288,7 @@
         eye = rotated(eye, up, sideways);
         const across = cross(up, eye);
         const next = rotated(eye, across, -upwards);
-        // Not over the pole.
+        // The camera stops before the pole.
         if (Math.abs(dot(next, up)) < 0.98 * Math.sqrt(dot(next, next) * dot(up, up))) eye = next;
       } else if (zooms[event.key]) {
         eye = scaled(eye, zooms[event.key]);

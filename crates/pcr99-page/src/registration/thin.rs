@@ -1,9 +1,10 @@
-//! Fewer of many, evenly at random and always the same.
+//! Random samples of fixed size that are always the same.
 
 use pcr99::random::Random;
 
-/// `most` of `count` indices, ascending; all of them where they are no more. Every index has the same chance (selection sampling,
-/// Knuth's algorithm S), and the same numbers give the same choice.
+/// A sample of `most` of `count` indices, ascending; all indices when there are no more.
+///
+/// Every index has the same chance (selection sampling, Knuth's algorithm S). The same numbers give the same sample.
 pub(crate) fn thinned(count: usize, most: usize) -> Vec<usize> {
     if count <= most {
         return (0..count).collect();
