@@ -99,8 +99,6 @@ pub mod refine;
 
 pub mod register;
 
-pub mod document;
-
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{

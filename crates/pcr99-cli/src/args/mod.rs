@@ -111,18 +111,31 @@ pub struct Convert {
 /// Options of `page`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The page draws the points of the files that the document names, relative to the current directory. If a file cannot be read, the page \
-shows the numbers only.
+The page draws the points of the files that the document names. Relative paths are tried in the current directory, then in the \
+directory of the document. The points must be those of the document: a file that has changed is an error. Matches between clouds are \
+not part of a document, so this page does not draw them.
 
 Examples:
   pcr99 register a.ply b.ply --json --output result.json
   pcr99 page result.json --output view.html")]
 pub struct Page {
-    /// Document that `solve --json` or `register --json` printed; `-` reads standard input.
+    /// Document that `solve --json` or `register --json` wrote; `-` reads standard input.
     pub document: PathBuf,
     /// HTML file to write.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Source cloud, instead of the file that the document names.
+    #[arg(long, value_name = "FILE")]
+    pub source: Option<PathBuf>,
+    /// Target cloud, instead of the file that the document names.
+    #[arg(long, value_name = "FILE")]
+    pub target: Option<PathBuf>,
+    /// Matches or index pairs, instead of the file that the document names.
+    #[arg(long, value_name = "FILE")]
+    pub pairs: Option<PathBuf>,
+    /// Write the numbers only; no points are read or drawn.
+    #[arg(long, conflicts_with_all = ["source", "target", "pairs"])]
+    pub no_points: bool,
 }
 
 /// What to print.

@@ -1,37 +1,41 @@
-//! `pcr99 page`: a page from a saved document.
+//! `pcr99 page`: a page of a saved document.
 
 use std::{
     fs,
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use pcr99_cloud::{read_indices, read_matches, read_points};
-use pcr99_document::{Document, Inputs, Kind};
+use pcr99_document::{Document, Kind};
 use pcr99_page::RegistrationView;
 
 use crate::{
     Outcome,
     args::{Args, Page},
     page::{self, PageFile},
-    say,
+    watch::Busy,
 };
 
+/// Added to every error about points.
+const REMEDY: &str = "name the files with --source and --target or with --pairs, or give --no-points for a page of the numbers alone";
+
 pub(super) fn run(options: &Page, args: &Args) -> Result<Outcome> {
+    if let (Ok(page), Ok(document)) = (options.output.canonicalize(), options.document.canonicalize()) {
+        ensure!(page != document, "--output names the document: give the page a file of its own");
+    }
     let file = PageFile::new(Some(&options.output), &[])?.context("no file for the page")?;
     let (name, text) = read(&options.document)?;
     let document = Document::from_json(&text).with_context(|| name.clone())?;
-    let view = match points(&document) {
-        Ok(points) => points.view(&document).with_context(|| name.clone())?,
-        Err(error) => {
-            if !args.quiet {
-                say(&format!("note: the page shows numbers only: {error:#}"));
-            }
-            RegistrationView::without_points(&document)
-        }
+    let files = Files::of(&document, options);
+    let view = if options.no_points {
+        RegistrationView::without_points(&document)
+    } else {
+        let _reading = Busy::start("reading the points".to_owned(), args.quiet);
+        files.view(&document).with_context(|| format!("cannot draw the points of {name}; {REMEDY}"))?
     };
-    file.write(args, [titled(view, &document)])?;
+    file.write(args, [files.named(view)])?;
     Ok(Outcome::Done)
 }
 
@@ -46,62 +50,75 @@ fn read(path: &Path) -> Result<(String, String)> {
     Ok((format!("`{}`", path.display()), text))
 }
 
-/// Points of a document's input files.
-struct Points {
-    /// Source and target cloud, or the two sides of the matches.
-    sides: [Vec<[f64; 3]>; 2],
-    /// Whole clouds, where `sides` are matches between some of their points.
-    clouds: Option<[Vec<[f64; 3]>; 2]>,
+/// Files with the points of a document.
+struct Files {
+    source: Option<PathBuf>,
+    target: Option<PathBuf>,
+    /// Matches, or pairs of indices into source and target.
+    pairs: Option<PathBuf>,
 }
 
-impl Points {
-    fn view(&self, document: &Document) -> Result<RegistrationView> {
-        let [source, target] = &self.sides;
-        let view = RegistrationView::of_document(document, source, target, None)?;
-        Ok(match &self.clouds {
-            Some([source, target]) => view.with_clouds(source, target),
-            None => view,
-        })
-    }
-}
-
-/// Reads the files that the document names.
-fn points(document: &Document) -> Result<Points> {
-    let inputs = document.inputs().context("the document names no input files")?;
-    let file = |path: &Option<String>| path.clone().context("the document does not name all input files");
-    if document.kind() == Kind::Clouds {
-        let [source, target] = [file(&inputs.source)?, file(&inputs.target)?];
-        return Ok(Points {
-            sides: [read_points(source.as_ref())?, read_points(target.as_ref())?],
-            clouds: None,
-        });
-    }
-    let pairs = file(&inputs.pairs)?;
-    if pairs == "-" {
-        anyhow::bail!("the matches came from standard input");
-    }
-    let Inputs { source: Some(source), target: Some(target), .. } = inputs else {
-        let read = read_matches(pairs.as_ref())?;
-        return Ok(Points { sides: [read.source, read.target], clouds: None });
-    };
-    let clouds = [read_points(source.as_ref())?, read_points(target.as_ref())?];
-    let indices = read_indices(pairs.as_ref())?;
-    let side = |side: usize| -> Option<Vec<[f64; 3]>> {
-        indices.iter().map(|pair| clouds[side].get(pair[side]).copied()).collect()
-    };
-    let sides = side(0).zip(side(1)).context("the index pairs do not fit the clouds")?;
-    Ok(Points { sides: sides.into(), clouds: Some(clouds) })
-}
-
-/// Names the files on the page.
-fn titled(view: RegistrationView, document: &Document) -> RegistrationView {
-    let name = |path: &str| page::name(Path::new(path));
-    match document.inputs() {
-        Some(Inputs { source: Some(source), target: Some(target), .. }) => {
-            view.with_names(&name(source), &name(target))
+impl Files {
+    /// Files of the options; otherwise those that the document names.
+    fn of(document: &Document, options: &Page) -> Self {
+        let inputs = document.inputs().cloned().unwrap_or_default();
+        let file = |given: &Option<PathBuf>, named: Option<String>| {
+            given.clone().or_else(|| named.map(|named| found(&named, &options.document)))
+        };
+        Self {
+            source: file(&options.source, inputs.source),
+            target: file(&options.target, inputs.target),
+            pairs: file(&options.pairs, inputs.pairs),
         }
-        Some(Inputs { pairs: Some(pairs), .. }) if pairs == "-" => view.with_title("standard input"),
-        Some(Inputs { pairs: Some(pairs), .. }) => view.with_title(&name(pairs)),
-        _ => view,
+    }
+
+    fn view(&self, document: &Document) -> Result<RegistrationView> {
+        let view = match (document.kind(), &self.source, &self.target, &self.pairs) {
+            (Kind::Clouds, Some(source), Some(target), _) => {
+                let (a, b) = (read_points(source)?, read_points(target)?);
+                RegistrationView::of_document(document, &a, &b, None)?
+            }
+            (Kind::Matches, _, _, Some(pairs)) if pairs.as_os_str() == "-" => {
+                bail!("its matches came from standard input")
+            }
+            (Kind::Matches, Some(source), Some(target), Some(indices)) => {
+                let (a, b, indices) = (read_points(source)?, read_points(target)?, read_indices(indices)?);
+                let side = |which: usize, points: &[[f64; 3]]| -> Result<Vec<[f64; 3]>> {
+                    let point = |pair: &[usize; 2]| points.get(pair[which]).copied();
+                    let all: Option<Vec<[f64; 3]>> = indices.iter().map(point).collect();
+                    all.ok_or_else(|| {
+                        anyhow!("an index is beyond the end of its cloud: the files have changed since")
+                    })
+                };
+                let view = RegistrationView::of_document(document, &side(0, &a)?, &side(1, &b)?, None)?;
+                view.with_clouds(&a, &b)
+            }
+            (Kind::Matches, _, _, Some(pairs)) => {
+                let read = read_matches(pairs)?;
+                RegistrationView::of_document(document, &read.source, &read.target, None)?
+            }
+            _ => bail!("it does not name the files that it was made from"),
+        };
+        Ok(view)
+    }
+
+    /// The view with the names of the files.
+    fn named(&self, view: RegistrationView) -> RegistrationView {
+        match (&self.source, &self.target, &self.pairs) {
+            (Some(source), Some(target), _) => view.with_names(&page::name(source), &page::name(target)),
+            (_, _, Some(pairs)) if pairs.as_os_str() == "-" => view.with_title("standard input"),
+            (_, _, Some(pairs)) => view.with_title(&page::name(pairs)),
+            _ => view,
+        }
+    }
+}
+
+/// A file that a document names: relative to the current directory, or else to the directory of the document.
+fn found(named: &str, document: &Path) -> PathBuf {
+    let path = PathBuf::from(named);
+    let beside = document.parent().map(|directory| directory.join(&path));
+    match beside {
+        Some(beside) if !path.exists() && beside.exists() => beside,
+        _ => path,
     }
 }

@@ -23,6 +23,8 @@ mod plan;
 
 mod register;
 
+mod saved_page;
+
 mod simulate;
 
 mod tables;
