@@ -1,9 +1,9 @@
-/// Why a report could not be made.
+/// Error of a report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is nothing to report on.
-    #[error("there are no records yet: nothing to draw")]
+    /// There are no records.
+    #[error("the benchmark has no records yet: run it first")]
     NoRecords,
     /// A file could not be written.
     #[error(transparent)]

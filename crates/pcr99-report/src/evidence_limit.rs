@@ -1,18 +1,18 @@
-//! How many right matches can be told from chance: the limit that the evidence predicts, whatever the method.
+//! Smallest number of inliers that can be told from chance: the limit that the evidence predicts for any method.
 //!
-//! `NFA(j) = (n − 3)·C(n, j)·α(e_j)^(j − 3)`, the least over `j` (see `docs/default-method.md`). Of `k` right matches with noise `σ`
-//! the residuals after a fit are about `σ·√(1 − p/(3k))` times a chi variable with three degrees of freedom, `p` being the number
-//! of parameters; `e_j` is taken at its quantile `(j − ½)/k`. `α(e) = (e/ρ)³` with `ρ` the radius of the ball of outliers.
+//! The evidence is the minimum over `j` of `NFA(j) = (n − 3)·C(n, j)·α(e_j)^(j − 3)` (see `docs/explanation/verdict.md`). The residuals of
+//! `k` inliers with noise `σ` after a fit are about `σ·√(1 − p/(3k))` times a chi variable with three degrees of freedom, where `p` is
+//! the number of parameters. `e_j` is taken at its quantile `(j − ½)/k`. `α(e) = (e/ρ)³`, where `ρ` is the radius of the ball of outliers.
 
 use pcr99_lab::monte_carlo::ScaleMode;
 
-/// Significant is a number of false alarms of at most 10 to this power.
+/// Largest log₁₀ NFA of a significant consensus: one false alarm in ten problems, as in the verdict.
 const SIGNIFICANT: f64 = -1.0;
 
-/// Where so many right matches are not significant, more are not looked at.
+/// Largest number of inliers that is tried. With the noise of any benchmark, fewer are significant.
 const MOST_INLIERS: usize = 300;
 
-/// The problems of a benchmark, as far as the evidence depends on them.
+/// Properties of a problem that the evidence depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// Whether the scale is known.
@@ -22,7 +22,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Radius `ρ` of the ball of outliers: `√3·s/2`, with the mean of the random scales where it is unknown.
+    /// Radius `ρ` of the ball of outliers: `√3·s/2`. Random scales are between 1 and 5, with mean 3.
     fn radius(&self) -> f64 {
         let scale = match self.scale {
             ScaleMode::Known => 1.0,
@@ -31,7 +31,7 @@ impl Setting {
         0.5 * 3.0_f64.sqrt() * scale
     }
 
-    /// Parameters `p` of the transform.
+    /// Number of parameters `p` of the transform.
     fn parameters(&self) -> f64 {
         match self.scale {
             ScaleMode::Known => 6.0,
@@ -39,7 +39,7 @@ impl Setting {
         }
     }
 
-    /// log₁₀ NFA to be expected of `k` right matches among `n`.
+    /// Expected log₁₀ NFA of `k` inliers among `n` matches.
     pub fn log10_nfa(&self, n: usize, k: usize) -> f64 {
         let all = libm::log((n.max(4) - 3) as f64);
         let shrunk = (1.0 - self.parameters() / (3.0 * k as f64)).max(0.0).sqrt();
@@ -56,17 +56,17 @@ impl Setting {
         least * std::f64::consts::LOG10_E
     }
 
-    /// The least number of right matches among `n` that are significant; `None` when not even all of them are.
+    /// Smallest significant number of inliers among `n` matches; `None` when no number is.
     pub fn least_inliers(&self, n: usize) -> Option<usize> {
         (4..=n.min(MOST_INLIERS)).find(|&k| self.log10_nfa(n, k) <= SIGNIFICANT)
     }
 
-    /// The highest share of wrong ones among `n` matches at which the right ones are significant.
+    /// Highest outlier ratio of `n` matches at which the inliers are significant.
     pub fn highest_ratio(&self, n: usize) -> Option<f64> {
         self.least_inliers(n).map(|k| 1.0 - k as f64 / n as f64)
     }
 
-    /// The least number of matches of which, at this share of wrong ones, the right ones are significant.
+    /// Smallest number of matches whose inliers are significant at this outlier ratio.
     pub fn least_points(&self, outlier_ratio: f64) -> Option<usize> {
         let right = |n: usize| n - (outlier_ratio * n as f64).round() as usize;
         let enough = |n: usize| right(n) >= 4 && self.log10_nfa(n, right(n)) <= SIGNIFICANT;
@@ -86,7 +86,7 @@ impl Setting {
     }
 }
 
-/// The quantile of a chi variable with three degrees of freedom (Maxwell), by bisection of
+/// Quantile of a chi variable with three degrees of freedom (Maxwell distribution), by bisection of
 /// `F(x) = erf(x/√2) − √(2/π)·x·exp(−x²/2)`.
 fn chi3_quantile(part: f64) -> f64 {
     let distribution = |x: f64| {

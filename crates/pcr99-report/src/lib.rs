@@ -1,45 +1,49 @@
-//! Reports of benchmarks: a summary, the paper's tables and figures, and one interactive page.
+//! Reports of benchmarks: a summary, tables, figures, and one interactive page.
 //!
-//! [`Report::new`] takes what [`pcr99_lab::monte_carlo::Stored`] read from a directory, [`Report::write`] puts the documents beside
-//! the records. Which ones depends on the records: of one number of matches the paper's Tables I and II and Figures 2 and 3, of
-//! several how success and time depend on that number, and on the share of wrong matches.
+//! [`Report::new`] takes the records that [`pcr99_lab::monte_carlo::Stored`] read from a directory. [`Report::write`] writes the files
+//! of the report. Their kind depends on the records:
 //!
-//! The same records give the same bytes. Times are CPU times, where the records have them.
+//! | records | report |
+//! |---|---|
+//! | one number of matches | the paper's Tables I and II and Figures 2 and 3, and a table of times |
+//! | several numbers of matches | success and time by number of matches and by outlier ratio |
+//!
+//! The same records give the same bytes. Times are CPU times, or wall-clock times where no CPU time was measured.
 
 mod error;
 
-/// How many right matches can be told from chance.
+/// Smallest number of inliers that can be told from chance.
 pub mod evidence_limit;
 
-/// Drawings, the same for a file and for the page.
+/// Figures as data, and as SVG.
 mod figures;
 
 /// Interactive page of a benchmark.
 mod page;
 
-/// Colours and fills that can be told apart.
+/// Colours and fills of the methods.
 mod palette;
 
-/// The numbers of the paper.
+/// Numbers that the paper reports.
 pub mod published;
 
 mod report;
 
-/// Quantiles.
+/// Quantiles of samples.
 pub mod statistics;
 
-/// What the records of one method on one kind of problem come to.
+/// Statistics of the records, by method and kind of problem.
 pub mod summary;
 
-/// Tables as Markdown, CSV and HTML.
+/// Tables as Markdown and CSV.
 pub mod tables;
 
 pub use error::Error;
 pub use report::Report;
 pub use summary::{Cell, Summary};
 
-/// Median times of all methods against the share of wrong matches, as SVG, from the table `times.csv` that a report writes; `None`
-/// when the text is not such a table.
+/// Median times of all methods by outlier ratio, as SVG. `csv` is the content of the file `times.csv` of a report; `None` when it is something
+/// else.
 pub fn time_picture(csv: &str) -> Option<String> {
     figures::times::picture(csv)
 }

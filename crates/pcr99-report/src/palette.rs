@@ -2,12 +2,12 @@
 
 use pcr99_lab::monte_carlo::Estimator;
 
-/// How something is drawn.
+/// Colour and fill of a method or line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
     /// Red, green, blue.
     pub(crate) rgb: (u8, u8, u8),
-    /// Or only its outline.
+    /// Filled, or outline only.
     pub(crate) filled: bool,
 }
 
@@ -23,7 +23,7 @@ const COLORS: [(u8, u8, u8); 7] = [
 
 const REFERENCE: (u8, u8, u8) = (125, 125, 125);
 
-/// The same for a method in every figure.
+/// Style of an estimator, the same in every figure.
 pub(crate) fn style_of(estimator: Estimator) -> Style {
     match Estimator::all().position(|other| other == estimator) {
         None | Some(0) => Style { rgb: REFERENCE, filled: true },
@@ -31,13 +31,13 @@ pub(crate) fn style_of(estimator: Estimator) -> Style {
     }
 }
 
-/// The style of the so-manieth line.
+/// Style of the line at a place, counted from 0.
 pub(crate) fn style(place: usize) -> Style {
     Style { rgb: COLORS[place % COLORS.len()], filled: (place / COLORS.len()).is_multiple_of(2) }
 }
 
 impl Style {
-    /// As CSS has it.
+    /// The colour in CSS syntax.
     pub(crate) fn css(&self, opacity: f64) -> String {
         let (r, g, b) = self.rgb;
         format!("rgba({r},{g},{b},{opacity})")

@@ -1,11 +1,11 @@
-//! The numbers of the paper, by the names of our methods: Tables I and II.
+//! Numbers of the paper's Tables I and II, by the names of our methods.
 
 use pcr99_lab::monte_carlo::ScaleMode::{self, Known, Unknown};
 
-/// Runs in each row of Table I.
+/// Number of runs in each row of Table I.
 pub const RUNS: usize = 5500;
 
-/// The outlier ratio of Table II.
+/// Outlier ratio of Table II.
 pub const SPEEDUP_RATIO: f64 = 0.99;
 
 /// Scale mode, method, runs with a rotation error above 5° and above 10° (Table I).
@@ -38,13 +38,13 @@ const SPEEDUPS: [(ScaleMode, &str, &str); 10] = [
     (Known, "paper-random", "9.3"),
 ];
 
-/// Runs of [`RUNS`] with a rotation error above 5° and above 10°; `None` where the paper has no row.
+/// Number of runs, out of [`RUNS`], with a rotation error above 5° and above 10°; `None` where the paper has no row.
 pub fn large_errors(scale: ScaleMode, method: &str) -> Option<(usize, usize)> {
     let row = LARGE_ERRORS.iter().find(|(mode, name, ..)| *mode == scale && *name == method);
     row.map(|&(_, _, above_5, above_10)| (above_5, above_10))
 }
 
-/// How much faster PCR-99 is, as the paper prints it; `None` where it has no row.
+/// Median speed-up of PCR-99 over a method, as printed; `None` where the paper has no row.
 pub fn speedup(scale: ScaleMode, method: &str) -> Option<&'static str> {
     SPEEDUPS.iter().find(|(mode, name, _)| *mode == scale && *name == method).map(|&(.., speedup)| speedup)
 }

@@ -2,10 +2,10 @@ use std::path::{Path, PathBuf};
 
 use pcr99_base::output_file::OutputFile;
 use pcr99_lab::monte_carlo::{Header, ScaleMode, Stored};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::{
-    Error, Summary,
+    Cell, Error, Summary,
     figures::{
         boxes::BoxFigure,
         lines::{self, LineFigure},
@@ -14,15 +14,30 @@ use crate::{
     tables::{self, Table},
 };
 
-/// Everything that is made of the records.
+/// Tables and figures of a benchmark.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub(crate) header: Header,
-    /// Records there are, and records there will be.
+    /// Number of records, and number of records when the benchmark is complete.
     pub(crate) progress: (u64, u64),
     summary: Summary,
     tables: Vec<Table>,
     pub(crate) figures: Vec<Figure>,
+}
+
+/// Version of the format of `summary.json`.
+const SUMMARY_SCHEMA: u32 = 1;
+
+/// The file `summary.json`.
+#[derive(Debug, Serialize)]
+struct SummaryDocument<'a> {
+    schema: u32,
+    /// Number of records in this summary.
+    records: u64,
+    /// Number of records of the complete benchmark.
+    records_planned: u64,
+    header: &'a Header,
+    cells: &'a [Cell],
 }
 
 /// A figure with the name of its file.
@@ -32,7 +47,7 @@ pub(crate) struct Figure {
     pub(crate) drawing: Drawing,
 }
 
-/// What is drawn.
+/// Content of a figure.
 #[derive(Debug, Clone)]
 pub(crate) enum Drawing {
     Boxes(BoxFigure),
@@ -56,10 +71,10 @@ impl Drawing {
 }
 
 impl Report {
-    /// Of all records that there are; they need not be complete.
+    /// A report on the stored records. The benchmark need not be complete.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there are no records.
     pub fn new(stored: &Stored) -> Result<Self, Error> {
         let Stored { header, records } = stored;
         if records.is_empty() {
@@ -104,7 +119,7 @@ impl Report {
         &self.tables
     }
 
-    /// Writes all documents into a directory, each whole or not at all, and returns their names.
+    /// Writes all files of the report into a directory, each completely or not at all, and returns their paths.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -128,24 +143,22 @@ impl Report {
             .collect()
     }
 
-    /// The interactive page, by itself.
+    /// The interactive page.
     pub fn to_html(&self) -> String {
         page::bench::html(self)
     }
 
     fn summary_json(&self) -> String {
-        let header = serde_json::to_value(&self.header).unwrap_or(Value::Null);
-        let cells: Vec<String> = self
-            .summary
-            .cells
-            .iter()
-            .map(|cell| format!("    {}", serde_json::to_value(cell).unwrap_or(Value::Null)))
-            .collect();
-        format!(
-            "{{\n  \"schema\": 1,\n  \"records\": {},\n  \"records_planned\": {},\n  \"header\": {header},\n  \"cells\": [\n{}\n  ]\n}}\n",
-            json!(self.progress.0),
-            json!(self.progress.1),
-            cells.join(",\n")
-        )
+        let (records, records_planned) = self.progress;
+        let document = SummaryDocument {
+            schema: SUMMARY_SCHEMA,
+            records,
+            records_planned,
+            header: &self.header,
+            cells: &self.summary.cells,
+        };
+        // Keys are texts and numbers are plain, so that there is nothing to fail.
+        let text = serde_json::to_string_pretty(&document).unwrap_or_else(|error| unreachable!("{error}"));
+        text + "\n"
     }
 }

@@ -1,30 +1,30 @@
-//! Quantiles of a sample, and the five numbers of a box plot.
+//! Quantiles of samples.
 
 use serde::Serialize;
 
-/// How the values of a sample are spread.
+/// Quantiles of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many there are.
+    /// Number of values.
     pub count: usize,
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// 5 % are below.
+    /// 5 % quantile.
     pub p5: f64,
-    /// A quarter is below.
+    /// First quartile.
     pub q1: f64,
-    /// Half are below.
+    /// Median.
     pub median: f64,
-    /// Three quarters are below.
+    /// Third quartile.
     pub q3: f64,
-    /// 95 % are below.
+    /// 95 % quantile.
     pub p95: f64,
-    /// The greatest.
+    /// Maximum.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of a sample in any order; `None` of an empty one.
+    /// Quantiles of values in any order; `None` without values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -43,7 +43,8 @@ impl Spread {
     }
 }
 
-/// The quantile of a sorted sample that is not empty, linear between neighbours (type 7 of Hyndman and Fan, the usual one).
+/// Quantile of a sorted sample that is not empty, interpolated between neighbours (type 7 of Hyndman and Fan, the usual one). `part` is
+/// between 0 and 1.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let place = part * (sorted.len() - 1) as f64;
     let below = (place as usize).min(sorted.len() - 1);
@@ -52,7 +53,7 @@ pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     low + (place - below as f64) * (high - low)
 }
 
-/// The median in any order; `None` of nothing.
+/// Median of values in any order; `None` without values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Spread::of(values).map(|spread| spread.median)
 }

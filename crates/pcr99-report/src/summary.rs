@@ -1,31 +1,31 @@
-//! What the records of one method on one kind of problem come to.
+//! Statistics of the records, by method and kind of problem.
 
 use pcr99_lab::monte_carlo::{Estimator, Outcome, Record, ScaleMode, Size};
 use serde::Serialize;
 
 use crate::statistics::Spread;
 
-/// A rotation error above this is large (Table I).
+/// Large rotation error, in degrees: the first bound of the paper's Table I.
 pub const LARGE_DEG: f64 = 5.0;
-/// And above this very large; a registration that is worse is wrong.
+/// Very large rotation error, in degrees: the second bound of the paper's Table I. A registration with a larger error is wrong.
 pub const VERY_LARGE_DEG: f64 = 10.0;
 
-/// All records, cell by cell.
+/// Statistics of all records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Unknown scale first, then by size, then by method in the order of figures and tables.
+    /// Cells with unknown scale first, then by size, then by method in the order of figures and tables.
     pub cells: Vec<Cell>,
 }
 
-/// The records of one method on one kind of problem. A run without a transform counts as a large error, and is left out of the
-/// spread of errors.
+/// Statistics of one method on one kind of problem. A run without a transform counts as a large error and is not part of the spread of
+/// errors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
-    /// Whether the scale was told.
+    /// Whether the scale was given.
     pub scale: ScaleMode,
     /// Number of matches.
     pub points: usize,
-    /// Share of wrong ones.
+    /// Outlier ratio.
     pub outlier_ratio: f64,
     /// Name of the method.
     pub method: String,
@@ -35,15 +35,15 @@ pub struct Cell {
     pub above_5_deg: usize,
     /// Rotation errors above 10°, or no transform.
     pub above_10_deg: usize,
-    /// Registered, with evidence.
+    /// Registered runs.
     pub registered: usize,
-    /// Registered, but with a rotation error above 10°: said to be right, and wrong.
+    /// Registered runs with a rotation error above 10°: false positives.
     pub registered_above_10_deg: usize,
-    /// No transform.
+    /// Runs without a transform.
     pub no_solution: usize,
-    /// Could not run at all.
+    /// Runs that ended with an error.
     pub failed: usize,
-    /// Stopped by the time limit.
+    /// Runs stopped by the time limit.
     pub time_limit_reached: usize,
     /// Rotation errors in degrees.
     pub rotation_deg: Option<Spread>,
@@ -51,9 +51,9 @@ pub struct Cell {
     pub translation: Option<Spread>,
     /// Scale errors.
     pub scale_error: Option<Spread>,
-    /// CPU time, where it was measured.
+    /// CPU time in seconds, where it was measured.
     pub cpu_seconds: Option<Spread>,
-    /// Wall-clock time.
+    /// Wall-clock time in seconds.
     pub wall_seconds: Option<Spread>,
     /// log₁₀ of the number of false alarms.
     pub log10_nfa: Option<Spread>,
@@ -84,7 +84,7 @@ impl Cell {
             rotation_deg: spread(&|record| record.rotation_deg),
             translation: spread(&|record| record.translation),
             scale_error: spread(&|record| record.scale_error),
-            // What could not run at all has no time.
+            // The time of a run that ended with an error means nothing.
             cpu_seconds: spread(&|record| record.cpu_seconds.filter(|_| record.status != Outcome::Failed)),
             wall_seconds: spread(&|record| {
                 Some(record.wall_seconds).filter(|_| record.status != Outcome::Failed)
@@ -93,24 +93,24 @@ impl Cell {
         }
     }
 
-    /// How large and how hard the problems were.
+    /// Number of matches and outlier ratio.
     pub fn size(&self) -> Size {
         Size { points: self.points, outlier_ratio: self.outlier_ratio }
     }
 
-    /// Registered, and right.
+    /// Registered runs with a rotation error of at most 10°.
     pub fn solved(&self) -> usize {
         self.registered - self.registered_above_10_deg
     }
 
-    /// CPU time, or wall-clock time where there is none.
+    /// CPU time in seconds, or wall-clock time where none was measured.
     pub fn seconds(&self) -> Option<Spread> {
         self.cpu_seconds.or(self.wall_seconds)
     }
 }
 
 impl Summary {
-    /// Of records in any order.
+    /// Summarizes records, in any order.
     pub fn of(records: &[Record]) -> Self {
         let mut sizes: Vec<Size> = Vec::new();
         for record in records {
@@ -144,7 +144,7 @@ impl Summary {
             .find(|cell| cell.scale == scale && cell.size() == size && cell.method == estimator.name())
     }
 
-    /// Who has records in a scale mode, in the order of figures and tables.
+    /// Estimators with records in a scale mode, in the order of figures and tables.
     pub fn estimators(&self, scale: ScaleMode) -> Vec<Estimator> {
         let has = |estimator: &Estimator| {
             self.cells.iter().any(|cell| cell.scale == scale && cell.method == estimator.name())
@@ -152,7 +152,7 @@ impl Summary {
         Estimator::all().filter(has).collect()
     }
 
-    /// The kinds of problems, ascending.
+    /// Distinct sizes, ascending.
     pub fn sizes(&self) -> Vec<Size> {
         let mut sizes: Vec<Size> = Vec::new();
         for cell in &self.cells {
@@ -164,7 +164,7 @@ impl Summary {
         sizes
     }
 
-    /// The different numbers of matches, ascending.
+    /// Distinct numbers of matches, ascending.
     pub fn points(&self) -> Vec<usize> {
         let mut points: Vec<usize> = self.sizes().iter().map(|size| size.points).collect();
         points.dedup();

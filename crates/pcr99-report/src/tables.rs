@@ -1,33 +1,31 @@
-//! The paper's tables beside its own numbers, and ours, as Markdown, CSV and HTML.
+//! Tables of a benchmark, as Markdown and CSV: the paper's Tables I and II with the published numbers, times, and limits.
 
 use std::{collections::HashMap, fmt::Write as _};
 
 use pcr99_lab::monte_carlo::{Estimator, Outcome, Record, ScaleMode, Size};
 
-use pcr99_page::frame::escaped_html;
-
 use crate::{Summary, evidence_limit::Setting, published, statistics::median};
 
-/// A table; empty cells have no value.
+/// A table. Cells without a value are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Name of its files, without the ending.
+    /// Name of its files, without the extension.
     pub name: &'static str,
-    /// What it is.
+    /// Heading.
     pub title: String,
-    /// What one has to know to read it.
+    /// Explanation below the table.
     pub caption: String,
-    /// Heads of the columns; the first [`Table::WORDS`] hold words, the others numbers.
+    /// Column names. The first [`Table::WORDS`] columns hold words, the others numbers.
     pub columns: Vec<String>,
-    /// Rows of as many cells.
+    /// Rows, with one cell per column.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
 impl Table {
-    /// How many columns hold words.
+    /// Number of columns that hold words: scale mode and method.
     pub const WORDS: usize = 2;
 
-    /// With a heading and the caption below.
+    /// The table as Markdown, with heading and caption.
     pub fn to_markdown(&self) -> String {
         let escaped = |text: &str| text.replace('|', "\\|");
         let line = |cells: &mut dyn Iterator<Item = String>| {
@@ -44,7 +42,7 @@ impl Table {
         text
     }
 
-    /// Heads and rows only; quoted where needed (RFC 4180, but with plain line ends).
+    /// Column names and rows as CSV, quoted where needed (RFC 4180, but lines end with `\n`).
     pub fn to_csv(&self) -> String {
         let quoted = |text: &str| {
             if text.contains([',', '"', '\n', '\r']) {
@@ -60,55 +58,13 @@ impl Table {
         }
         text
     }
-
-    /// With heading and caption, for a page.
-    pub(crate) fn to_html(&self) -> String {
-        self.some_to_html("", "h2", 0, &|_| true)
-    }
-
-    /// The rows of one scale mode, which the page says elsewhere.
-    pub(crate) fn of_mode_to_html(&self, scale: ScaleMode) -> String {
-        self.some_to_html(&format!("-{}", scale.name()), "h3", 1, &|row| {
-            row[0].as_deref() == Some(scale.name())
-        })
-    }
-
-    fn some_to_html(
-        &self,
-        suffix: &str,
-        heading: &str,
-        first: usize,
-        wanted: &dyn Fn(&[Option<String>]) -> bool,
-    ) -> String {
-        let cell = |tag: &str, column: usize, text: &str| {
-            let class = if column < Self::WORDS { "" } else { " class=\"number\"" };
-            format!("<{tag}{class}>{}</{tag}>", escaped_html(text))
-        };
-        let columns = self.columns.iter().enumerate().skip(first);
-        let head: String = columns.map(|(column, text)| cell("th", column, text)).collect();
-        let mut rows = String::new();
-        for row in self.rows.iter().filter(|row| wanted(row)) {
-            let cells = row.iter().enumerate().skip(first);
-            let cells: String =
-                cells.map(|(column, text)| cell("td", column, text.as_deref().unwrap_or("–"))).collect();
-            let _ = writeln!(rows, "<tr>{cells}</tr>");
-        }
-        let title = escaped_html(&self.title);
-        format!(
-            "<section id=\"{}{suffix}\">\n<{heading}>{title}</{heading}>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
-             aria-label=\"{title}\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
-             </table></div>\n<p class=\"caption\">{}</p>\n</section>\n",
-            self.name,
-            escaped_html(&self.caption)
-        )
-    }
 }
 
 fn some(value: impl ToString) -> Option<String> {
     Some(value.to_string())
 }
 
-/// Table I: large errors, over all outlier ratios.
+/// Table I: number of runs with large rotation errors, over all outlier ratios.
 pub fn large_errors(summary: &Summary) -> Table {
     let columns = [
         "scale",
@@ -145,11 +101,11 @@ pub fn large_errors(summary: &Summary) -> Table {
     }
     Table {
         name: "table1",
-        title: "Table I: how often errors are large".to_owned(),
+        title: "Table I: runs with large rotation errors".to_owned(),
         caption: format!(
             "Runs with a rotation error above 5° and above 10°, over the outlier ratios {}. A run without a transform counts as both. \
-             \"Registered\" is the verdict of the evidence, the same for every method. A fit on the true inliers is the reference: no \
-             method does better on average. The paper's numbers are of {} runs, in MATLAB.",
+             \"Registered\" is the verdict of the same evidence for every method. The fit on the true inliers is the reference: no \
+             method does better on average. The paper reports {} runs in MATLAB.",
             listed(&ratios(summary)),
             published::RUNS
         ),
@@ -158,7 +114,7 @@ pub fn large_errors(summary: &Summary) -> Table {
     }
 }
 
-/// Table II: how much faster PCR-99, and ours, are at 99 % outliers, or at the highest ratio that there is.
+/// Table II: speed-up of PCR-99 and of our method at 99 % outliers, or at the highest ratio in the records.
 pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
     let sizes = summary.sizes();
     let at_99 = sizes.iter().find(|size| size.outlier_ratio == published::SPEEDUP_RATIO);
@@ -190,13 +146,14 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
         }
     }
     let at = percent(size.outlier_ratio);
-    let note = if at_99.is_none() { " There are no runs at 99 %, the ratio of the paper." } else { "" };
+    let note = if at_99.is_none() { " There are no runs at the paper's ratio, 99 %." } else { "" };
     Table {
         name: "table2",
-        title: format!("Table II: median speed-up at {at} wrong matches"),
+        title: format!("Table II: median speed-up at {at} outliers"),
         caption: format!(
-            "How many times the time of PCR-99, and of ours, each method takes: the median over problems of the quotient on the same \
-             problem. Below 1 the method itself is faster, which is worth something only where its errors are not large. CPU time, one thread, all methods compiled; the paper's numbers are from MATLAB.{note}"
+            "Speed-up of PCR-99, and of ours, over each method: the median over problems of the ratio of times on the same problem. Below 1, \
+             the method is faster; that counts only where its errors are small. CPU time on one thread, all methods compiled; the paper's \
+             numbers are from MATLAB.{note}"
         ),
         columns: [
             "scale",
@@ -235,21 +192,21 @@ pub fn times(summary: &Summary) -> Table {
     }
     Table {
         name: "times",
-        title: "Median time against the share of wrong matches".to_owned(),
-        caption: "CPU milliseconds, one thread.".to_owned(),
+        title: "Median time by outlier ratio".to_owned(),
+        caption: "CPU milliseconds on one thread.".to_owned(),
         columns,
         rows,
     }
 }
 
-/// How far a method reaches: one row for each number of matches and share of wrong ones.
+/// Limits of a method: one row for each number of matches and outlier ratio.
 pub fn reach(summary: &Summary, noise: f64) -> Table {
     let columns = [
         "scale",
         "method",
         "matches",
-        "wrong",
-        "right matches",
+        "outliers",
+        "inliers",
         "limit of the evidence",
         "runs",
         "solved",
@@ -278,16 +235,16 @@ pub fn reach(summary: &Summary, noise: f64) -> Table {
     };
     Table {
         name: "limits",
-        title: "How far it reaches".to_owned(),
-        caption: "Solved is registered with a rotation error of at most 10°. The limit of the evidence is the least number of right \
-                  matches that can be told from chance. CPU milliseconds, one thread."
+        title: "Success by number of matches and outlier ratio".to_owned(),
+        caption: "A problem is solved when it is registered with a rotation error of at most 10°. The limit of the evidence is the smallest \
+                  number of inliers that can be told from chance. CPU milliseconds on one thread."
             .to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: summary.cells.iter().filter_map(row).collect(),
     }
 }
 
-/// Times of all methods on the same problems.
+/// Times in seconds by scale mode, method and run.
 struct Times<'a>(HashMap<(ScaleMode, &'a str, u64), f64>);
 
 impl<'a> Times<'a> {
@@ -297,7 +254,7 @@ impl<'a> Times<'a> {
         Self(of_size.map(|r| ((r.scale, r.method.as_str(), r.run), r.seconds())).collect())
     }
 
-    /// The median over the problems that both have run on.
+    /// Median ratio of times over the problems that both estimators have run on.
     fn speedup(&self, scale: ScaleMode, slow: Estimator, fast: Estimator) -> Option<f64> {
         let own = self.0.iter().filter(|((mode, name, _), _)| *mode == scale && *name == slow.name());
         let quotient = |(key, seconds): (&(ScaleMode, &str, u64), &f64)| {
@@ -308,7 +265,7 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The different outlier ratios, ascending.
+/// Distinct outlier ratios, ascending.
 pub(crate) fn ratios(summary: &Summary) -> Vec<f64> {
     let mut ratios: Vec<f64> = summary.cells.iter().map(|cell| cell.outlier_ratio).collect();
     ratios.sort_by(f64::total_cmp);
@@ -320,23 +277,23 @@ fn listed(ratios: &[f64]) -> String {
     ratios.iter().map(|&ratio| percent(ratio)).collect::<Vec<_>>().join(", ")
 }
 
-/// A share in percent, without more digits than it has.
+/// A ratio in percent, without trailing zeros.
 pub(crate) fn percent(ratio: f64) -> String {
     let text = format!("{:.6}", 100.0 * ratio);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Seconds in milliseconds, three significant digits.
+/// Seconds as milliseconds, with three significant digits.
 fn milliseconds(seconds: f64) -> String {
     significant(1e3 * seconds, 3)
 }
 
-/// A quotient, two significant digits and more where it is large.
+/// A ratio of times, with at least two significant digits.
 fn shown_factor(factor: f64) -> String {
     significant(factor, 2)
 }
 
-/// At least so many significant digits, never an exponent.
+/// A number with at least `digits` significant digits and no exponent.
 fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

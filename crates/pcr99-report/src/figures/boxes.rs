@@ -1,4 +1,4 @@
-//! Box plots of errors and time against the outlier ratio, one panel per metric, log axes: the paper's Figures 2 and 3.
+//! Box plots of errors and times by outlier ratio, on logarithmic axes: the paper's Figures 2 and 3.
 
 use pcr99_lab::monte_carlo::{Estimator, ScaleMode};
 use plotters::{
@@ -18,33 +18,33 @@ use crate::{
     tables::percent,
 };
 
-/// A figure: who, where, what.
+/// Box plots of all methods in one scale mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BoxFigure {
     pub(crate) title: String,
     pub(crate) scale: ScaleMode,
-    /// The groups along the horizontal axis, such as `99 %`.
+    /// Labels of the groups on the horizontal axis, such as `99 %`.
     pub(crate) groups: Vec<String>,
     pub(crate) estimators: Vec<Estimator>,
     pub(crate) panels: Vec<Metric>,
 }
 
-/// One panel.
+/// One panel: the spread of one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
-    /// By estimator, by group.
+    /// Spreads by estimator, then by group.
     pub(crate) spreads: Vec<Vec<Option<Spread>>>,
 }
 
-/// How dense a filled box is, so that its median is seen.
+/// Opacity of a filled box. Its median line stays visible.
 pub(crate) const FILL: f64 = 0.5;
 
-/// What is beside nothing on a logarithmic axis: exact zeros.
-const FLOOR: f64 = 1e-12;
+/// Smallest value on a logarithmic axis. Errors of exactly zero are drawn here.
+pub(crate) const FLOOR: f64 = 1e-12;
 
 impl BoxFigure {
-    /// The figure of a scale mode; `None` without records.
+    /// Figure of a scale mode; `None` without records.
     pub(crate) fn of(summary: &Summary, scale: ScaleMode, title: String) -> Option<Self> {
         let (sizes, estimators) = (summary.sizes(), summary.estimators(scale));
         if estimators.is_empty() {
@@ -70,10 +70,10 @@ impl BoxFigure {
         Some(Self { title, scale, groups, estimators, panels })
     }
 
-    /// As an SVG document.
+    /// The figure as an SVG document.
     pub(crate) fn to_svg(&self) -> String {
         let (left, right, panel_height, gap) = (64.0, 16.0, 230.0, 54.0);
-        // Wide enough for every box to be seen.
+        // Ten pixels for each box, so that boxes can be told apart.
         let slots = self.groups.len() * (self.estimators.len() + 2);
         let width = (slots as f64 * 10.0).clamp(1000.0, 1800.0);
         let legend = Legend::of(&self.estimators, width - left - right);
@@ -96,7 +96,7 @@ impl BoxFigure {
                 self.draw_boxes(&panel, metric)?;
             }
             let below = (left + (width - left - right) / 2.0, height - 8.0);
-            let words = "share of wrong matches. Box: quartiles and median; whiskers: 5 % and 95 %; dot: the worst run";
+            let words = "outlier ratio. Box: quartiles and median; whiskers: 5 % and 95 %; dot: worst run";
             text(canvas, words, (below.0 as i32, below.1 as i32), SMALL, HPos::Center, VPos::Bottom)
         })
     }
@@ -111,7 +111,7 @@ impl BoxFigure {
             }
             panel.draw_below((group as f64 + 0.5) / groups, label, false)?;
         }
-        // As wide as fits, with room of one box between groups.
+        // One box of room between groups.
         let slot = 1.0 / (groups * (self.estimators.len() as f64 + 1.0));
         for (place, (estimator, spreads)) in self.estimators.iter().zip(&metric.spreads).enumerate() {
             for (group, spread) in spreads.iter().enumerate() {
@@ -151,13 +151,13 @@ fn draw_box(panel: &Panel<'_, '_>, x: f64, half: f64, spread: &Spread, style: St
     Ok(())
 }
 
-/// Names with their colours, in as many lines as they need.
+/// Names with their colours, in one or more lines.
 struct Legend {
-    /// Each with its line and its distance from the left.
+    /// Estimators with their line and distance from the left in pixels.
     entries: Vec<(Estimator, usize, f64)>,
 }
 
-/// Height of a line.
+/// Height of a line, in pixels.
 const LINE: f64 = 20.0;
 
 impl Legend {

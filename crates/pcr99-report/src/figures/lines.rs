@@ -1,4 +1,4 @@
-//! Success and time against the number of matches, and against the outlier ratio, with the limit of the evidence.
+//! Success and time by number of matches and by outlier ratio, with the limit of the evidence.
 
 use pcr99_lab::monte_carlo::{Estimator, ScaleMode, Size};
 use pcr99_page::numbers::{grouped, power_of_ten};
@@ -19,61 +19,61 @@ use crate::{
     tables::percent,
 };
 
-/// A figure of two rows, success and time, and one column for each scale mode.
+/// A figure with two rows, success and time, and one column for each scale mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LineFigure {
     pub(crate) title: String,
     pub(crate) x_name: &'static str,
-    /// Places on the horizontal axis and what they say.
+    /// Places on the horizontal axis, with labels.
     pub(crate) marks: Vec<(f64, String)>,
     pub(crate) columns: Vec<Column>,
 }
 
-/// One scale mode.
+/// Column of one scale mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) series: Vec<Series>,
 }
 
-/// One line.
+/// One line of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) style: Style,
     pub(crate) points: Vec<Point>,
-    /// Where the evidence ends.
+    /// Place of the limit of the evidence, when it is within the figure.
     pub(crate) limit: Option<f64>,
 }
 
-/// What the runs at one place came to.
+/// Result of the runs at one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f64,
-    /// Share of runs that were solved.
+    /// Fraction of runs that were solved.
     pub(crate) solved: f64,
-    /// Median, milliseconds.
+    /// Median time in milliseconds.
     pub(crate) milliseconds: f64,
 }
 
-/// Lines of fewer points say nothing.
+/// Minimum number of points of a line. Shorter lines show no trend.
 const LEAST_POINTS: usize = 4;
 
-/// Outlier ratios below this are no limit.
+/// Smallest outlier ratio in the figure by outlier ratio. Below it, success is not limited by the evidence.
 const HARD: f64 = 0.99;
 
-/// The limit is drawn only in a figure that reaches it.
+/// The limit, when it is between the first and the last point.
 fn within(limit: Option<f64>, points: &[Point]) -> Option<f64> {
     let (first, last) = (points.first()?.x, points.last()?.x);
     limit.filter(|limit| (first..=last).contains(limit))
 }
 
-/// Against the number of matches, a line for each outlier ratio; `None` when no line has enough points.
+/// Figure by number of matches, with a line for each outlier ratio; `None` when no line has enough points.
 pub(crate) fn growth(summary: &Summary, noise: f64) -> Option<LineFigure> {
     let figure = of(
         summary,
         |size| size.outlier_ratio,
-        |ratio| format!("{} wrong", percent(ratio)),
+        |ratio| format!("{} outliers", percent(ratio)),
         |size| Some((size.points as f64).log10()),
         |scale, ratio| Setting { scale, noise }.least_points(ratio).map(|n| (n as f64).log10()),
     )?;
@@ -81,14 +81,14 @@ pub(crate) fn growth(summary: &Summary, noise: f64) -> Option<LineFigure> {
     let marks =
         (low.floor() as i32..=high.ceil() as i32).map(|power| (f64::from(power), power_of_ten(power)));
     Some(LineFigure {
-        title: "Success and time against the number of matches".to_owned(),
+        title: "Success and time by number of matches".to_owned(),
         x_name: "matches",
         marks: marks.filter(|(x, _)| (low - 1e-9..=high + 1e-9).contains(x)).collect(),
         ..figure
     })
 }
 
-/// Against the outlier ratio from 99 % on, a line for each number of matches; `None` when no line has enough points.
+/// Figure by outlier ratio from 99 % on, with a line for each number of matches; `None` when no line has enough points.
 pub(crate) fn limit(summary: &Summary, noise: f64) -> Option<LineFigure> {
     let place = |ratio: f64| -(1.0 - ratio).log10();
     let figure = of(
@@ -102,14 +102,14 @@ pub(crate) fn limit(summary: &Summary, noise: f64) -> Option<LineFigure> {
     let marks = [0.99, 0.992, 0.995, 0.997, 0.998, 0.999, 0.9995, 0.9999];
     let marks = marks.into_iter().map(|ratio| (place(ratio), percent(ratio)));
     Some(LineFigure {
-        title: "Success and time against the share of wrong matches".to_owned(),
-        x_name: "share of wrong matches",
+        title: "Success and time by outlier ratio".to_owned(),
+        x_name: "outlier ratio",
         marks: marks.filter(|(x, _)| (low - 1e-9..=high + 1e-9).contains(x)).collect(),
         ..figure
     })
 }
 
-/// Lines of cells that share `line`, each cell at `x`.
+/// Figure whose lines join the cells with the same value of `line`, each cell at the place `x`.
 fn of(
     summary: &Summary,
     line: impl Fn(&Size) -> f64,
@@ -120,7 +120,7 @@ fn of(
     let mut lines: Vec<f64> = summary.sizes().iter().filter(|size| x(size).is_some()).map(&line).collect();
     lines.sort_by(f64::total_cmp);
     lines.dedup();
-    // The same colour in every column.
+    // All columns have the same lines, hence the same colours.
     let enough = |value: &f64| {
         summary.sizes().iter().filter(|size| line(size) == *value && x(size).is_some()).count()
             >= LEAST_POINTS
@@ -159,13 +159,13 @@ fn of(
 }
 
 impl LineFigure {
-    /// The least and the greatest place on the horizontal axis.
+    /// Smallest and largest place on the horizontal axis.
     pub(crate) fn range(&self) -> (f64, f64) {
         let points = self.columns.iter().flat_map(|column| &column.series).flat_map(|series| &series.points);
         points.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p.x), high.max(p.x)))
     }
 
-    /// Every name once, with its style.
+    /// Distinct names, with their styles.
     pub(crate) fn legend(&self) -> Vec<(&str, Style)> {
         let mut legend: Vec<(&str, Style)> = Vec::new();
         for series in self.columns.iter().flat_map(|column| &column.series) {
@@ -176,7 +176,7 @@ impl LineFigure {
         legend
     }
 
-    /// As an SVG document.
+    /// The figure as an SVG document.
     pub(crate) fn to_svg(&self) -> String {
         let (left, gap, panel_width, panel_height) = (70.0, 70.0, 460.0, 230.0);
         let (columns, legend) = (self.columns.len() as f64, self.legend());
@@ -186,7 +186,7 @@ impl LineFigure {
         let height = top + 2.0 * panel_height + 62.0 + 60.0;
         let (low, high) = self.range();
         let spread = (high - low).max(1e-9);
-        // A little room at both ends.
+        // 3 % of room at both ends.
         let place = |x: f64| 0.03 + 0.94 * (x - low) / spread;
         let times = self.columns.iter().flat_map(|column| &column.series).flat_map(|series| &series.points);
         let time_axis = Axis::around(times.map(|point| point.milliseconds));
@@ -224,7 +224,7 @@ impl LineFigure {
                 }
             }
             let words = format!(
-                "{}. Solved: registered, rotation error at most 10°. Dashed: the limit that the evidence predicts",
+                "{}. Solved: registered with a rotation error of at most 10°. Dashed: predicted limit of the evidence",
                 self.x_name
             );
             text(
@@ -278,7 +278,7 @@ fn draw_line(
     pixels.into_iter().try_for_each(|pixel| mark(panel.canvas, pixel, color, series.style.filled))
 }
 
-/// From bottom to top.
+/// Draws a dashed vertical line.
 fn dashed(panel: &Panel<'_, '_>, place: f64, color: RGBColor) -> Result<(), Failed> {
     let (x, top) = panel.at(place, f64::MAX);
     let bottom = top + panel.height as i32;

@@ -1,4 +1,4 @@
-//! Drawings, each as data first: the files and the page draw the same.
+//! Figures. Each is data first; the SVG file and the page draw the same data.
 
 /// Box plots against the outlier ratio: the paper's Figures 2 and 3.
 pub(crate) mod boxes;
@@ -14,7 +14,7 @@ pub(crate) mod times;
 
 use plotters::prelude::*;
 
-/// Draws on an SVG of that size, on white; `title` is for readers that cannot see it.
+/// An SVG document of the given size in pixels, on white. `title` is for readers that cannot see it.
 fn svg(
     [width, height]: [u32; 2],
     title: &str,
@@ -24,12 +24,12 @@ fn svg(
     {
         let canvas = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
         let drawn = canvas.fill(&WHITE).map_err(Failed::from).and_then(|()| draw(&canvas));
-        // A string can always be written to.
+        // Writing to a string does not fail.
         drawn
             .and_then(|()| canvas.present().map_err(Failed::from))
             .unwrap_or_else(|Failed(why)| unreachable!("{why}"));
     }
-    // The scale of the picture is the reader's; the title is read out aloud.
+    // Screen readers read the title.
     let size = format!("width=\"{width}\" height=\"{height}\" ");
     let named = format!("role=\"img\" font-family=\"sans-serif\" {size}");
     let text = text.replacen(&size, &named, 1);
@@ -42,10 +42,10 @@ fn svg(
     }
 }
 
-/// Where is drawn.
+/// Drawing area of an SVG document.
 type Canvas<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Why not: never, on a string.
+/// Error of the drawing library. It does not occur when drawing into a string.
 struct Failed(String);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for Failed {

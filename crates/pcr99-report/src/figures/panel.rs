@@ -1,4 +1,4 @@
-//! A panel with axes: where values are on the drawing.
+//! Panels with axes.
 
 use pcr99_page::numbers::power_of_ten;
 use plotters::{
@@ -10,20 +10,21 @@ use super::{Canvas, Failed};
 
 const INK: RGBColor = RGBColor(36, 41, 47);
 const GRID: RGBColor = RGBColor(216, 222, 228);
-/// Of all small text, in pixels.
+/// Height of small text, in pixels.
 pub(super) const SMALL: u32 = 13;
 
-/// How values become heights.
+/// Vertical axis of a panel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Axis {
-    /// Decades, between these.
+    /// Logarithmic, between these values.
     Log(f64, f64),
-    /// Evenly from 0 to 1, in percent.
+    /// Linear from 0 to 1, labelled in percent.
     Share,
 }
 
 impl Axis {
-    /// Between round numbers (1, 2 or 5 times a power of ten) around positive values, at least a decade; the decade above 1 without any.
+    /// Logarithmic axis around the positive values, between round numbers (1, 2 or 5 times a power of ten), at least one decade long. Without
+    /// values: from 1 to 10.
     pub(crate) fn around(values: impl IntoIterator<Item = f64>) -> Self {
         let positive = values.into_iter().filter(|value| *value > 0.0 && value.is_finite());
         let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
@@ -33,14 +34,14 @@ impl Axis {
         let round = |power: i32| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power));
         let powers = low.log10().floor() as i32 - 1..=high.log10().ceil() as i32;
         let steps: Vec<f64> = powers.flat_map(round).collect();
-        // A little below the least, so that a box there is not on the line.
+        // 3 % of room, so that a box does not touch the frame.
         let below = steps.iter().rev().find(|step| **step <= 0.97 * low);
         let above = steps.iter().find(|step| **step >= 1.03 * high);
         let (low, high) = (below.copied().unwrap_or(0.5 * low), above.copied().unwrap_or(2.0 * high));
         if high / low >= 10.0 { Self::Log(low, high) } else { Self::Log(low / 2.0, high * 2.0) }
     }
 
-    /// From 0 at the lower end to 1 at the upper, never beyond.
+    /// Relative height of a value: 0 at the lower end, 1 at the upper end, clamped.
     fn place(self, value: f64) -> f64 {
         let place = match self {
             Self::Log(low, high) => {
@@ -52,7 +53,7 @@ impl Axis {
         place.clamp(0.0, 1.0)
     }
 
-    /// Where lines are, and what they say.
+    /// Values of the grid lines, with labels.
     fn marks(self) -> Vec<(f64, String)> {
         match self {
             Self::Log(low, high) => {
@@ -67,7 +68,7 @@ impl Axis {
     }
 }
 
-/// A rectangle on the drawing: left, top, width, height in pixels, and its axes; the horizontal one goes from 0 to 1.
+/// A panel of a figure: its rectangle in pixels and its vertical axis. The horizontal axis goes from 0 to 1.
 pub(super) struct Panel<'a, 'b> {
     pub(super) canvas: &'a Canvas<'b>,
     pub(super) left: f64,
@@ -78,7 +79,7 @@ pub(super) struct Panel<'a, 'b> {
 }
 
 impl Panel<'_, '_> {
-    /// The pixel of a place from 0 to 1 and a value.
+    /// Pixel of a horizontal place from 0 to 1 and a value.
     pub(super) fn at(&self, place: f64, value: f64) -> (i32, i32) {
         let x = self.left + place * self.width;
         let y = self.top + (1.0 - self.axis.place(value)) * self.height;
@@ -91,7 +92,7 @@ impl Panel<'_, '_> {
         (x.round() as i32, y.round() as i32)
     }
 
-    /// Lines across at round values, with what they say on the left; `name` above.
+    /// Draws the frame, the grid lines with their labels, and `name` above.
     pub(super) fn draw_axis(&self, name: &str) -> Result<(), Failed> {
         for (value, label) in self.axis.marks() {
             let (left, right) = (self.at(0.0, value), self.at(1.0, value));
@@ -103,7 +104,7 @@ impl Panel<'_, '_> {
         text(self.canvas, name, (top_left.0, top_left.1 - 6), SMALL + 1, HPos::Left, VPos::Bottom)
     }
 
-    /// What stands below a place from 0 to 1, with a line up when asked for.
+    /// Writes `label` below a place from 0 to 1; draws a vertical grid line there when `line` is set.
     pub(super) fn draw_below(&self, place: f64, label: &str, line: bool) -> Result<(), Failed> {
         let x = (self.left + place * self.width).round() as i32;
         let (top, bottom) = (self.corner(false, false).1, self.corner(false, true).1);
@@ -114,7 +115,7 @@ impl Panel<'_, '_> {
     }
 }
 
-/// Text with its anchor at a pixel.
+/// Draws text with its anchor at a pixel.
 pub(super) fn text(
     canvas: &Canvas<'_>,
     words: &str,

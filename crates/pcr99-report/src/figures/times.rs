@@ -1,4 +1,4 @@
-//! Median times of all methods against the share of wrong matches, from the table `times.csv` of a benchmark.
+//! Median times of all methods by outlier ratio, from the table `times.csv` of a benchmark.
 
 use pcr99_lab::monte_carlo::{Estimator, ScaleMode};
 use plotters::{
@@ -18,11 +18,11 @@ use crate::palette::style_of;
 struct Row {
     scale: ScaleMode,
     estimator: Estimator,
-    /// By column; `None` where there is no value.
+    /// Median times by column; `None` for empty cells.
     milliseconds: Vec<Option<f64>>,
 }
 
-/// The picture as SVG; `None` when the text is not such a table.
+/// The figure as an SVG document; `None` when the text is not such a table.
 pub(crate) fn picture(csv: &str) -> Option<String> {
     let mut lines = csv.lines();
     let heads: Vec<&str> = lines.next()?.split(',').collect();
@@ -51,7 +51,7 @@ fn draw(ratios: &[&str], rows: &[Row]) -> String {
     let whole = left + modes.len() as f64 * (width + gap);
     let per_line = ((whole - left) / column) as usize;
     let top = 44.0 + 20.0 * estimators.len().div_ceil(per_line) as f64 + 34.0;
-    let title = "Median CPU time of every method against the share of wrong matches";
+    let title = "Median CPU time of every method by outlier ratio";
     let axis = Axis::around(rows.iter().flat_map(|row| row.milliseconds.iter().flatten().copied()));
     svg([whole as u32, (top + height + 62.0) as u32], title, |canvas| {
         text(canvas, title, (left as i32, 12), 17, HPos::Left, VPos::Top)?;
@@ -80,7 +80,7 @@ fn draw(ratios: &[&str], rows: &[Row]) -> String {
                 }
             }
         }
-        let words = "share of wrong matches; 1000 matches, one thread, all methods compiled. How often each fails is in Table I";
+        let words = "outlier ratio; 1000 matches, one thread, all methods compiled. Table I counts failures";
         let below = ((whole / 2.0) as i32, (top + height + 52.0) as i32);
         text(canvas, words, below, SMALL, HPos::Center, VPos::Bottom)
     })

@@ -1,61 +1,73 @@
-//! One self-contained page: the tables, and the figures to be zoomed, hovered and switched.
+//! Page of a benchmark: one self-contained file with the tables, and figures to zoom, hover and switch.
 
-use std::fmt::Write as _;
-
+use askama::Template;
 use pcr99_lab::monte_carlo::{Estimator, ScaleMode, Session};
+use pcr99_page::{
+    frame::Page,
+    numbers::{duration, grouped},
+};
 
-use super::plots;
+use super::{
+    plots::{self, PlotView},
+    table_view::TableView,
+    tied,
+};
 use crate::{
     Summary,
     figures::boxes::FILL,
     palette::{Style, style_of},
-    report::{Drawing, Report},
+    report::{Drawing, Figure, Report},
     tables::{percent, ratios},
-};
-use pcr99_page::{
-    frame::{Page, escaped_html},
-    numbers::{duration, grouped},
 };
 
 const SCRIPT: &str = include_str!("bench.js");
 
-/// The whole document.
+/// Content of the page; the frame around it is that of all pages.
+#[derive(Template)]
+#[template(path = "bench.html")]
+struct BenchTemplate {
+    headline: Option<String>,
+    records: u64,
+    planned: u64,
+    about: Vec<(&'static str, String)>,
+    figures: Vec<FigureView>,
+    /// Tables that are not beside a figure.
+    tables: Vec<TableView>,
+}
+
+/// A figure with its switches, and the tables beside it.
+struct FigureView {
+    name: &'static str,
+    title: String,
+    caption: String,
+    switches: Vec<Switch>,
+    plots: Vec<PlotView>,
+    tables: Vec<TableView>,
+}
+
+/// A switch for one name in a figure, in its colours as CSS.
+struct Switch {
+    name: String,
+    fill: String,
+    line: String,
+}
+
+/// The whole page.
 pub(crate) fn html(report: &Report) -> String {
-    let mut body = String::new();
-    let headline =
-        headline(report.summary()).map_or(String::new(), |words| format!(": {}", escaped_html(&words)));
-    let _ = writeln!(body, "<h1><b>Benchmark</b>{headline}</h1>\n{}", about(report));
-    let mut by_mode = true;
-    for figure in &report.figures {
-        let (plots, names, tables) = match &figure.drawing {
-            Drawing::Boxes(drawing) => {
-                let names = drawing.estimators.iter().map(|&c| (c.title(), style_of(c))).collect();
-                let tables = report.tables().iter().map(|table| table.of_mode_to_html(drawing.scale));
-                (plots::boxes(figure.name, drawing), names, tables.collect())
-            }
-            Drawing::Lines(drawing) => {
-                by_mode = false;
-                (plots::lines(figure.name, drawing).concat(), drawing.legend(), String::new())
-            }
-        };
-        let class = if tables.is_empty() { "plots" } else { "plots beside" };
-        let tables =
-            if tables.is_empty() { tables } else { format!("<div class=\"tables\">\n{tables}</div>\n") };
-        let _ = writeln!(
-            body,
-            "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n{}<div class=\"{class}\">\n{plots}{tables}</div>\n\
-             <p class=\"caption\">{}</p>\n</section>",
-            figure.name,
-            escaped_html(figure.drawing.title()),
-            switches(&names),
-            escaped_html(caption(&figure.drawing)),
-        );
-    }
-    if !by_mode || report.figures.is_empty() {
-        for table in report.tables() {
-            body += &table.to_html();
-        }
-    }
+    let figures: Vec<FigureView> = report.figures.iter().map(|figure| figure_view(report, figure)).collect();
+    let are_beside = figures.iter().any(|figure| !figure.tables.is_empty());
+    let tables = if are_beside { &[] } else { report.tables() };
+    let (records, planned) = report.progress;
+    let content = BenchTemplate {
+        headline: headline(report.summary()).map(|text| tied(&text)),
+        records,
+        planned,
+        about: about(report),
+        figures,
+        tables: tables.iter().map(TableView::whole).collect(),
+    };
+    // Writing to a string does not fail, and the template has no filter that could.
+    let body = content.render().unwrap_or_else(|error| unreachable!("a template: {error}"));
     Page {
         title: "pcr99 bench",
         body: &body,
@@ -67,7 +79,32 @@ pub(crate) fn html(report: &Report) -> String {
     .to_html()
 }
 
-/// Who is fastest of those that are never far off, where it is hardest; nothing to say of one method alone.
+fn figure_view(report: &Report, figure: &Figure) -> FigureView {
+    let (plots, names, tables) = match &figure.drawing {
+        Drawing::Boxes(drawing) => {
+            let names = drawing.estimators.iter().map(|&c| (c.title(), style_of(c))).collect();
+            let tables = report.tables().iter().map(|table| TableView::of_mode(table, drawing.scale));
+            (vec![plots::boxes(figure.name, drawing)], names, tables.collect())
+        }
+        Drawing::Lines(drawing) => (plots::lines(figure.name, drawing), drawing.legend(), Vec::new()),
+    };
+    FigureView {
+        name: figure.name,
+        title: tied(figure.drawing.title()),
+        caption: tied(caption(&figure.drawing)),
+        switches: names.into_iter().map(|(name, style)| switch(name, style)).collect(),
+        plots,
+        tables,
+    }
+}
+
+fn switch(name: &str, style: Style) -> Switch {
+    let fill = style.css(if style.filled { FILL } else { 0.0 });
+    Switch { name: name.to_owned(), fill, line: style.css(1.0) }
+}
+
+/// The fastest method in each scale mode among those without large errors at the highest outlier ratio. `None` with only one method, or
+/// with several numbers of matches.
 fn headline(summary: &Summary) -> Option<String> {
     let size = summary.sizes().into_iter().max_by(|a, b| a.outlier_ratio.total_cmp(&b.outlier_ratio))?;
     let fastest = |scale: ScaleMode| {
@@ -82,78 +119,50 @@ fn headline(summary: &Summary) -> Option<String> {
     let several = ScaleMode::ALL.iter().any(|&scale| summary.estimators(scale).len() > 2);
     let found: Vec<String> = ScaleMode::ALL.into_iter().filter_map(fastest).collect();
     (several && summary.points().len() == 1 && !found.is_empty()).then(|| {
-        let wrong = percent(size.outlier_ratio);
         format!(
-            "at {wrong} wrong matches, the fastest of those never more than 10° off: {}",
+            "fastest methods without a rotation error above 10° at {} outliers: {}",
+            percent(size.outlier_ratio),
             found.join(", ")
         )
     })
 }
 
-/// A switch for everything that has a name in a figure.
-fn switches(names: &[(&str, Style)]) -> String {
-    let mut text = "<div class=\"controls\">\n<fieldset class=\"layers\"><legend>Show</legend>\n".to_owned();
-    for (name, style) in names {
-        let (fill, line) = (style.css(if style.filled { FILL } else { 0.0 }), style.css(1.0));
-        let name = escaped_html(name);
-        let _ = writeln!(
-            text,
-            "<label><input type=\"checkbox\" name=\"{name}\" checked><span class=\"box\" aria-hidden=\"true\" \
-             style=\"background:{fill};border-color:{line}\"></span>{name}</label>"
-        );
-    }
-    text + "</fieldset>\n<span class=\"every\"><button type=\"button\" data-every=\"true\">All</button> \
-            <button type=\"button\" data-every=\"\">None</button></span>\n</div>\n"
-}
-
 fn caption(drawing: &Drawing) -> &'static str {
     match drawing {
         Drawing::Boxes(_) => {
-            "Against the share of wrong matches, logarithmic. Box: quartiles and median; whiskers: 5 % and 95 %; dot: the worst run. Runs \
-             without a transform have no error: Table I counts them."
+            "Errors and times against the outlier ratio, on logarithmic axes. Box: quartiles and median; whiskers: 5 % and 95 %; dot: worst \
+             run. Runs without a transform have no error and are counted in Table I."
         }
         Drawing::Lines(_) => {
-            "Solved is registered with a rotation error of at most 10°. Dashed: the limit that the evidence predicts; beyond it, right \
-             matches cannot be told from chance."
+            "A problem is solved when it is registered with a rotation error of at most 10°. Dashed: the predicted limit of the evidence, beyond \
+             which inliers cannot be told from chance."
         }
     }
 }
 
-/// Name and version of what made the records last.
+/// Name and version of the program that made the latest records.
 fn program(report: &Report) -> String {
     report.header.sessions.last().map_or("pcr99".to_owned(), |session| session.program.clone())
 }
 
-/// What was done, where, and with what.
-fn about(report: &Report) -> String {
+/// Settings and machines of the benchmark.
+fn about(report: &Report) -> Vec<(&'static str, String)> {
     let configuration = &report.header.configuration;
-    let (done, planned) = report.progress;
-    let mut text = String::new();
-    if done < planned {
-        let _ = writeln!(
-            text,
-            "<p class=\"warning\">Not complete: {done} of {planned} records. All sizes have been met about equally often.</p>"
-        );
-    }
     let listed = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(", ");
     let points = report.summary().points();
     let rows = [
         ("matches", listed(&mut points.iter().map(|&points| grouped(points)))),
-        ("wrong", listed(&mut ratios(report.summary()).into_iter().map(percent))),
+        ("outliers", listed(&mut ratios(report.summary()).into_iter().map(percent))),
         ("runs of each", configuration.runs.to_string()),
         ("methods", listed(&mut configuration.methods.iter().map(|method| method.title().to_owned()))),
         ("shape", configuration.shape.clone()),
         ("noise, threshold", format!("σ = {}, δ = {}", configuration.noise, report.header.threshold)),
-        ("wrong targets", format!("in a ball, {}", configuration.outlier_center.name())),
+        ("outlier positions", format!("in a ball, {}", configuration.outlier_center.name())),
         ("time limit", format!("{} s", configuration.time_limit)),
         ("seed", configuration.seed.to_string()),
     ];
     let sessions = report.header.sessions.iter().map(|session| ("made with", made_with(session)));
-    text += "<dl class=\"about\">\n";
-    for (name, value) in rows.into_iter().chain(sessions) {
-        let _ = writeln!(text, "<div><dt>{}</dt><dd>{}</dd></div>", escaped_html(name), escaped_html(&value));
-    }
-    text + "</dl>\n"
+    rows.into_iter().chain(sessions).map(|(name, value)| (name, tied(&value))).collect()
 }
 
 fn made_with(session: &Session) -> String {
@@ -168,7 +177,7 @@ fn made_with(session: &Session) -> String {
     parts.push(format!("{}{cores}", machine.cpu.as_deref().unwrap_or("unknown CPU")));
     parts.push(format!("{} {}", machine.system, machine.architecture));
     if *jobs > 1 {
-        parts.push(format!("{jobs} runs side by side, which disturbs the times"));
+        parts.push(format!("{jobs} runs at the same time, which makes times less exact"));
     }
     parts.join("; ")
 }

@@ -1,6 +1,6 @@
-//! The figures as Plotly takes them. Names go through JSON, in which Plotly's crate escapes what HTML would read.
+//! Figures in Plotly's form.
 
-use pcr99_page::frame::escaped_html;
+use pcr99_page::frame::script_json;
 use plotly::{
     Configuration, Layout, Plot, Scatter, Trace,
     color::NamedColor,
@@ -12,14 +12,14 @@ use serde::Serialize;
 
 use crate::{
     figures::{
-        boxes::{BoxFigure, FILL, Metric},
+        boxes::{BoxFigure, FILL, FLOOR, Metric},
         lines::{Column, LineFigure, Point, Series},
     },
     palette::{Style, style_of},
     statistics::Spread,
 };
 
-/// Box plots whose five numbers are known, which the types of the crate cannot say.
+/// Box plots with given quantiles. The types of the crate `plotly` cannot express them.
 #[derive(Debug, Clone, Serialize)]
 struct Boxes {
     r#type: &'static str,
@@ -35,7 +35,7 @@ struct Boxes {
     median: Vec<f64>,
     q3: Vec<f64>,
     upperfence: Vec<f64>,
-    /// The worst of each, drawn when it is beyond the whisker.
+    /// Worst value of each box, drawn when it is beyond the whisker.
     y: Vec<[f64; 1]>,
     boxpoints: &'static str,
     jitter: f64,
@@ -63,11 +63,24 @@ impl Trace for Boxes {
     }
 }
 
-/// Height of a panel in pixels.
+/// Height of a panel in pixels: two fit on a laptop screen.
 const PANEL: usize = 260;
+/// Height of the axis below the panels, in pixels.
+const BELOW: usize = 60;
 
-/// A plot of one column of panels.
-pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
+/// A plot as the template shows it.
+pub(super) struct PlotView {
+    pub(super) id: String,
+    /// Name for readers that cannot see the plot.
+    pub(super) name: String,
+    /// Height in pixels.
+    pub(super) height: usize,
+    /// Traces and layout as JSON, safe in a `script` element.
+    pub(super) json: String,
+}
+
+/// A plot with one column of panels.
+pub(super) fn boxes(id: &str, figure: &BoxFigure) -> PlotView {
     let mut plot = Plot::new();
     for (row, metric) in figure.panels.iter().enumerate() {
         for (place, &estimator) in figure.estimators.iter().enumerate() {
@@ -78,7 +91,7 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
             let known: Vec<(&String, &Spread)> =
                 figure.groups.iter().zip(spreads).filter_map(|(g, s)| s.as_ref().map(|s| (g, s))).collect();
             let of =
-                |value: &dyn Fn(&Spread) -> f64| known.iter().map(|(_, s)| value(s).max(1e-12)).collect();
+                |value: &dyn Fn(&Spread) -> f64| known.iter().map(|(_, s)| value(s).max(FLOOR)).collect();
             let style = style_of(estimator);
             plot.add_trace(Box::new(Boxes {
                 r#type: "box",
@@ -94,7 +107,7 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
                 median: of(&|s| s.median),
                 q3: of(&|s| s.q3),
                 upperfence: of(&|s| s.p95),
-                y: known.iter().map(|(_, s)| [s.max.max(1e-12)]).collect(),
+                y: known.iter().map(|(_, s)| [s.max.max(FLOOR)]).collect(),
                 boxpoints: "outliers",
                 jitter: 0.0,
                 pointpos: 0.0,
@@ -109,13 +122,13 @@ pub(super) fn boxes(id: &str, figure: &BoxFigure) -> String {
         .type_(AxisType::Category)
         .category_order(CategoryOrder::Array)
         .category_array(figure.groups.clone())
-        .title(Title::with_text("share of wrong matches"));
+        .title(Title::with_text("outlier ratio"));
     let layout = layout(x_axis, &names, |_, axis| log_axis(axis)).box_mode(BoxMode::Group);
-    finished(id, &figure.title, plot, layout, figure.panels.len())
+    finished(id.to_owned(), figure.title.clone(), plot, layout, figure.panels.len())
 }
 
-/// A plot for each scale mode.
-pub(super) fn lines(id: &str, figure: &LineFigure) -> Vec<String> {
+/// One plot for each scale mode.
+pub(super) fn lines(id: &str, figure: &LineFigure) -> Vec<PlotView> {
     let (low, high) = figure.range();
     let room = 0.03 * (high - low);
     let x_axis = || {
@@ -140,7 +153,7 @@ pub(super) fn lines(id: &str, figure: &LineFigure) -> Vec<String> {
             0 => axis.range(vec![-4.0, 104.0]),
             _ => log_axis(axis),
         });
-        finished(&format!("{id}-{k}"), &format!("{}, {}", figure.title, column.name), plot, layout, 2)
+        finished(format!("{id}-{k}"), format!("{}, {}", figure.title, column.name), plot, layout, 2)
     };
     figure.columns.iter().enumerate().map(plot).collect()
 }
@@ -180,7 +193,7 @@ fn log_axis(axis: Axis) -> Axis {
     axis.type_(AxisType::Log).dtick(1.0).exponent_format(plotly::common::ExponentFormat::Power)
 }
 
-/// Panels one below the other, over one horizontal axis.
+/// Panels one below the other, with a common horizontal axis.
 fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) -> Layout {
     let rows = names.len();
     let each = 1.0 / rows as f64;
@@ -189,7 +202,7 @@ fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) ->
         .paper_background_color(NamedColor::Transparent)
         .plot_background_color(NamedColor::Transparent)
         .hover_mode(HoverMode::Closest)
-        // The page has switches of its own, which the keyboard reaches.
+        // The page has its own switches, which work with a keyboard.
         .show_legend(false)
         .margin(Margin::new().left(64).right(12).top(10).bottom(50));
     for (row, name) in names.iter().enumerate() {
@@ -210,16 +223,9 @@ fn layout(x_axis: Axis, names: &[String], make: impl Fn(usize, Axis) -> Axis) ->
     layout
 }
 
-/// A place for the plot, with what is to be drawn there.
-fn finished(id: &str, name: &str, mut plot: Plot, layout: Layout, rows: usize) -> String {
+/// A plot of `rows` panels.
+fn finished(id: String, name: String, mut plot: Plot, layout: Layout, rows: usize) -> PlotView {
     plot.set_layout(layout);
     plot.set_configuration(Configuration::new().display_logo(false).display_mode_bar(DisplayModeBar::Hover));
-    format!(
-        "<div class=\"plot\"><div class=\"drawing\" id=\"plot-{id}\" role=\"img\" aria-label=\"{}\" style=\"height:{}px\"></div>\
-         <script type=\"application/json\">{}</script></div>\n",
-        escaped_html(name),
-        60 + rows * PANEL,
-        // No tag can begin in it.
-        plot.to_json().replace('<', "\\u003c")
-    )
+    PlotView { id, name, height: BELOW + rows * PANEL, json: script_json(&plot.to_json()) }
 }
