@@ -6,6 +6,18 @@ pub fn minus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
     [u[0] - v[0], u[1] - v[1], u[2] - v[2]]
 }
 
+/// `u + v`.
+#[inline]
+pub fn plus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
+    [u[0] + v[0], u[1] + v[1], u[2] + v[2]]
+}
+
+/// `factor·v`.
+#[inline]
+pub fn times(factor: f64, v: [f64; 3]) -> [f64; 3] {
+    v.map(|x| factor * x)
+}
+
 /// `u · v`.
 #[inline]
 pub fn dot(u: [f64; 3], v: [f64; 3]) -> f64 {
@@ -16,6 +28,18 @@ pub fn dot(u: [f64; 3], v: [f64; 3]) -> f64 {
 #[inline]
 pub fn cross(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
     [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
+/// `‖v‖`.
+#[inline]
+pub fn norm(v: [f64; 3]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+/// `v / ‖v‖`; `v` must not be zero.
+#[inline]
+pub fn unit(v: [f64; 3]) -> [f64; 3] {
+    times(1.0 / norm(v), v)
 }
 
 /// `‖u − v‖²`.

@@ -4,9 +4,8 @@ use pcr99::{Similarity, random::Random};
 use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, squared_residual},
+    vector::{cross, dot, minus, norm, plus, times},
 };
-
-use crate::vector::{Vector, add, cross, dot, norm, subtract, times};
 
 /// A rotation by rows.
 pub(crate) type Rotation = [[f64; 3]; 3];
@@ -23,7 +22,7 @@ pub(crate) fn triangle_rotation(points: &Soa, [i, j, k]: [usize; 3]) -> Option<R
 }
 
 fn frame([p, q, r]: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
-    let (along, other) = (subtract(q, p), subtract(r, p));
+    let (along, other) = (minus(q, p), minus(r, p));
     let normal = cross(along, other);
     let (length, area) = (norm(along), norm(normal));
     if area.is_nan() || area <= 1e-12 * length * norm(other) || area == 0.0 {
@@ -50,9 +49,9 @@ pub(crate) fn centroids(points: &Soa, some: &[usize]) -> ([f64; 3], [f64; 3]) {
 /// The transform of an ordered triple at scale 1: frames for the rotation, centroids for the translation, `t = q − R·p`.
 pub(crate) fn triangle_model(points: &Soa, triple: [usize; 3]) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
-    let mean = |[u, v, w]: [Vector; 3]| times(1.0 / 3.0, add(add(u, v), w));
+    let mean = |[u, v, w]: [[f64; 3]; 3]| times(1.0 / 3.0, plus(plus(u, v), w));
     let (p, q) = (mean(triple.map(|i| points.source(i))), mean(triple.map(|i| points.target(i))));
-    Some(Similarity::new_unchecked(1.0, rotation, subtract(q, rotate(&rotation, p))))
+    Some(Similarity::new_unchecked(1.0, rotation, minus(q, rotate(&rotation, p))))
 }
 
 /// Two distinct indices below `bound`, which must be at least 2.
@@ -84,14 +83,14 @@ pub(crate) fn trials(confidence: f64, chance: f64) -> f64 {
 /// `‖a_i − a_j‖` and `‖b_i − b_j‖`.
 #[cfg(test)]
 pub(crate) fn lengths(points: &Soa, i: usize, j: usize) -> (f64, f64) {
-    (norm(subtract(points.source(i), points.source(j))), norm(subtract(points.target(i), points.target(j))))
+    (norm(minus(points.source(i), points.source(j))), norm(minus(points.target(i), points.target(j))))
 }
 
 /// `s = Σ ‖a − p‖·‖b − q‖ / Σ ‖a − p‖²` over some matches with the means `p` and `q`; `None` when all sources are one point.
 pub(crate) fn norm_ratio_scale(points: &Soa, some: &[usize], p: [f64; 3], q: [f64; 3]) -> Option<f64> {
     let (mut products, mut squares) = (0.0, 0.0);
     for &i in some {
-        let (a, b) = (norm(subtract(points.source(i), p)), norm(subtract(points.target(i), q)));
+        let (a, b) = (norm(minus(points.source(i), p)), norm(minus(points.target(i), q)));
         products += a * b;
         squares += a * a;
     }

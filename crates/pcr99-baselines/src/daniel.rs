@@ -16,13 +16,13 @@ use pcr99_base::{
         near::near_bits,
     },
     least_squares, rotation_of,
+    vector::{plus, times},
 };
 
 use crate::{
     baseline::{Baseline, Found, KnownScale, Matches},
     blocks::{Rotation, distinct_pair, inliers, trials, triangle_model},
     graph::list_bits,
-    vector::{add, times},
     watch::Watch,
 };
 
@@ -298,7 +298,7 @@ fn midpoint(one: &Similarity, other: &Similarity) -> Similarity {
     let half = [four_w + trace_and_one, z[1] - y[2], x[2] - z[0], y[0] - x[1]];
     let turn = Similarity::new_unchecked(1.0, rotation_of(half), [0.0; 3]);
     let rotation = turn.then(&Similarity::new_unchecked(1.0, one.rotation(), [0.0; 3])).rotation();
-    Similarity::new_unchecked(1.0, rotation, times(0.5, add(one.translation(), other.translation())))
+    Similarity::new_unchecked(1.0, rotation, times(0.5, plus(one.translation(), other.translation())))
 }
 
 /// Least squares over the inliers, and again over the inliers of that.

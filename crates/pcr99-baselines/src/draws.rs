@@ -2,12 +2,14 @@
 //! RANSIC and ICOS.
 
 use pcr99::{Similarity, StopReason, stop::StopCheck};
-use pcr99_base::{Soa, least_squares};
+use pcr99_base::{
+    Soa, least_squares,
+    vector::{dot, minus, plus},
+};
 
 use crate::{
     baseline::EitherScale,
     blocks::{Rotation, centroids, norm_ratio_scale},
-    vector::{add, dot, subtract},
 };
 
 /// Draws between two looks at the clock.
@@ -89,7 +91,7 @@ impl Rows {
     #[inline]
     pub(super) fn squared_lengths(&self, i: usize, j: usize) -> [f64; 2] {
         let ([a, b], [c, d]) = (self.0[i], self.0[j]);
-        [square(subtract(a, c)), square(subtract(b, d))]
+        [square(minus(a, c)), square(minus(b, d))]
     }
 
     /// `|‖b_i − b_j‖ − s·‖a_i − a_j‖| ≤ tolerance`.
@@ -104,9 +106,9 @@ impl Rows {
     pub(super) fn about_mean(&self, triple: [usize; 3]) -> ([[f64; 3]; 2], [[f64; 2]; 3]) {
         let rows = triple.map(|i| self.0[i]);
         let mean = std::array::from_fn(|side| {
-            add(add(rows[0][side], rows[1][side]), rows[2][side]).map(|x| x * (1.0 / 3.0))
+            plus(plus(rows[0][side], rows[1][side]), rows[2][side]).map(|x| x * (1.0 / 3.0))
         });
-        let squares = rows.map(|[a, b]| [square(subtract(a, mean[0])), square(subtract(b, mean[1]))]);
+        let squares = rows.map(|[a, b]| [square(minus(a, mean[0])), square(minus(b, mean[1]))]);
         (mean, squares)
     }
 }

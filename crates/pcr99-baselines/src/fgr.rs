@@ -4,12 +4,14 @@
 //! scaled Geman–McClure cost by Gauss–Newton steps, while the cost narrows. For a known scale only; good to about 90 % outliers.
 
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
-use pcr99_base::Soa;
+use pcr99_base::{
+    Soa,
+    vector::{cross, minus, plus, times},
+};
 
 use crate::{
     baseline::{Baseline, Found, KnownScale, Matches},
     draws::{Rows, square},
-    vector::{Vector, add, cross, subtract, times},
 };
 
 /// The smaller length of an edge is at least this part of the larger.
@@ -43,8 +45,8 @@ pub(crate) struct Fgr {
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     /// The source point, moved by the transform so far.
-    moved: Vector,
-    target: Vector,
+    moved: [f64; 3],
+    target: [f64; 3],
     times_drawn: f64,
 }
 
@@ -134,8 +136,8 @@ fn keeps_length(rows: &Rows, i: usize, j: usize) -> bool {
 
 /// Both clouds around their means, divided by the larger of their radii.
 struct Normalised {
-    source_mean: Vector,
-    target_mean: Vector,
+    source_mean: [f64; 3],
+    target_mean: [f64; 3],
     radius: f64,
 }
 
@@ -147,19 +149,16 @@ impl Normalised {
         let (source_mean, target_mean) = (mean(&points.a), mean(&points.b));
         let mut radius_sq: f64 = 0.0;
         for i in 0..points.len() {
-            radius_sq = radius_sq.max(square(subtract(points.source(i), source_mean)));
-            radius_sq = radius_sq.max(square(subtract(points.target(i), target_mean)));
+            radius_sq = radius_sq.max(square(minus(points.source(i), source_mean)));
+            radius_sq = radius_sq.max(square(minus(points.target(i), target_mean)));
         }
         let radius = radius_sq.sqrt();
         (radius > 0.0 && radius.is_finite()).then_some(Self { source_mean, target_mean, radius })
     }
 
-    fn pair(&self, points: &Soa, i: usize) -> (Vector, Vector) {
-        let shrunk = |v: Vector| v.map(|x| x / self.radius);
-        (
-            shrunk(subtract(points.source(i), self.source_mean)),
-            shrunk(subtract(points.target(i), self.target_mean)),
-        )
+    fn pair(&self, points: &Soa, i: usize) -> ([f64; 3], [f64; 3]) {
+        let shrunk = |v: [f64; 3]| v.map(|x| x / self.radius);
+        (shrunk(minus(points.source(i), self.source_mean)), shrunk(minus(points.target(i), self.target_mean)))
     }
 
     /// A motion between the normalised clouds as one between the given ones: `t' = D·t + b̄ − R·ā`.
@@ -167,7 +166,7 @@ impl Normalised {
         let moved_mean =
             Similarity::new_unchecked(1.0, motion.0.rotation(), [0.0; 3]).apply(self.source_mean);
         let translation =
-            add(times(self.radius, motion.0.translation()), subtract(self.target_mean, moved_mean));
+            plus(times(self.radius, motion.0.translation()), minus(self.target_mean, moved_mean));
         Similarity::new_unchecked(1.0, motion.0.rotation(), translation)
     }
 }
@@ -180,7 +179,7 @@ impl Motion {
     const NONE: Self = Self(Similarity::IDENTITY);
 
     /// Turns by `x` about the first axis, then by `y` and `z` about the others (R = Rz·Ry·Rx), then moves.
-    fn new([x, y, z]: Vector, translation: Vector) -> Self {
+    fn new([x, y, z]: [f64; 3], translation: [f64; 3]) -> Self {
         let ((sx, cx), (sy, cy), (sz, cz)) = (libm::sincos(x), libm::sincos(y), libm::sincos(z));
         let rotation = [
             [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
@@ -190,7 +189,7 @@ impl Motion {
         Self(Similarity::new_unchecked(1.0, rotation, translation))
     }
 
-    fn apply(&self, point: Vector) -> Vector {
+    fn apply(&self, point: [f64; 3]) -> [f64; 3] {
         self.0.apply(point)
     }
 
@@ -207,16 +206,16 @@ fn step(pairs: &[Pair], mu: f64) -> Option<Motion> {
     let (mut weights, mut first, mut second) = (0.0, [0.0; 3], [0.0; 6]);
     let (mut turning, mut moving) = ([0.0; 3], [0.0; 3]);
     for &Pair { moved: q, target: p, times_drawn } in pairs {
-        let e = subtract(p, q);
+        let e = minus(p, q);
         let l = mu / (mu + square(e));
         let l = times_drawn * (l * l);
         let lq = times(l, q);
         weights += l;
-        first = add(first, lq);
+        first = plus(first, lq);
         let products = [lq[0] * q[0], lq[1] * q[1], lq[2] * q[2], lq[0] * q[1], lq[0] * q[2], lq[1] * q[2]];
         second.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
-        turning = add(turning, cross(lq, e));
-        moving = add(moving, times(l, e));
+        turning = plus(turning, cross(lq, e));
+        moving = plus(moving, times(l, e));
     }
     let [xx, yy, zz, xy, xz, yz] = second;
     let [x, y, z] = first;
@@ -303,7 +302,7 @@ mod tests {
             .collect();
         let step = step(&pairs, 1e6).unwrap();
         for pair in &pairs {
-            assert!(square(subtract(step.apply(pair.moved), pair.target)).sqrt() < 1e-3);
+            assert!(square(minus(step.apply(pair.moved), pair.target)).sqrt() < 1e-3);
         }
         assert!(super::step(&pairs[..1], 1.0).is_none(), "one match fixes no motion");
     }

@@ -7,12 +7,12 @@
 //! There is no end but the caller's clock and the limit of `Draws`. Fewer than seven matches are never enough.
 
 use pcr99::{StopReason, random::Random, stop::StopCheck};
+use pcr99_base::vector::{minus, plus, times};
 
 use crate::{
     baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{Rotation, inliers, rotate, triangle_rotation},
     draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
-    vector::{add, subtract, times},
 };
 
 /// How many a seed grows by.
@@ -158,17 +158,17 @@ impl Search<'_> {
         let rotation = triangle_rotation(points, triple)?;
         let translation = |i| {
             let [a, b] = self.rows.get(i);
-            subtract(b, times(scale, rotate(&rotation, a)))
+            minus(b, times(scale, rotate(&rotation, a)))
         };
         let [t, u, v] = triple.map(translation);
         let bound_sq = (TRANSLATION * sigma) * (TRANSLATION * sigma);
-        let near = |t, u| square(subtract(t, u)) <= bound_sq;
+        let near = |t, u| square(minus(t, u)) <= bound_sq;
         if !(near(t, u) && near(u, v) && near(v, t)) {
             return None;
         }
         let of_members = self.scale.known().unwrap_or(scale);
         let linear = rotation.map(|row| times(of_members, row));
-        let translation = add(add(t, u), v).map(|x| x / 3.0);
+        let translation = plus(plus(t, u), v).map(|x| x / 3.0);
         Some(Seed { triple, scale, rotation, linear, translation })
     }
 
@@ -204,7 +204,7 @@ impl Search<'_> {
     /// Whether match `k` is compatible with the seed and all members. The order of the tests changes nothing but the time.
     fn joins(&self, seed: &Seed, members: &[usize], k: usize) -> bool {
         let ([a, b], sigma) = (self.rows.get(k), self.matches.sigma);
-        let residual = subtract(add(rotate(&seed.linear, a), seed.translation), b);
+        let residual = minus(plus(rotate(&seed.linear, a), seed.translation), b);
         if square(residual) > (RESIDUAL * sigma) * (RESIDUAL * sigma) {
             return false;
         }

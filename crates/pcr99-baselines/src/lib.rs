@@ -91,8 +91,5 @@ mod teaser;
 #[cfg(test)]
 mod problems;
 
-/// Operations on 3-vectors.
-mod vector;
-
 pub use error::Error;
 pub use solvers::{Method, Solvers};

@@ -8,13 +8,13 @@ use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, Coarse, count_inliers},
     least_squares,
+    vector::{minus, times},
 };
 
 use crate::{
     baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{centroids, rotate, trials, triangle_model, triangle_rotation},
     draws::{Draws, Rows},
-    vector::{subtract, times},
 };
 
 /// Of the transform that is returned, in σ.
@@ -99,7 +99,7 @@ fn common_scale(rows: &Rows, triple: [usize; 3], scale: EitherScale, edge: f64) 
 fn scaled_triangle_model(points: &Soa, triple: [usize; 3], s: f64) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
     let (p, q) = centroids(points, &triple);
-    Some(Similarity::new_unchecked(s, rotation, subtract(q, times(s, rotate(&rotation, p)))))
+    Some(Similarity::new_unchecked(s, rotation, minus(q, times(s, rotate(&rotation, p)))))
 }
 
 /// Least squares over the inliers, twice.

@@ -11,13 +11,13 @@ use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, squared_residual},
+    vector::{minus, times},
 };
 
 use crate::{
     baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{Rotation, inliers, rotate, triangle_rotation},
     draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
-    vector::{subtract, times},
 };
 
 /// Of scale ratios and of edges, in σ.
@@ -155,11 +155,11 @@ fn model(points: &Soa, rows: &Rows, triple: [usize; 3], scale: EitherScale, sigm
     let rotation = triangle_rotation(points, triple)?;
     let translations = triple.map(|i| {
         let [a, b] = rows.get(i);
-        subtract(b, times(s, rotate(&rotation, a)))
+        minus(b, times(s, rotate(&rotation, a)))
     });
     let [t0, t1, t2] = translations;
     let bound_sq = (TRANSLATION * sigma) * (TRANSLATION * sigma);
-    let near = |t, u| square(subtract(t, u)) <= bound_sq;
+    let near = |t, u| square(minus(t, u)) <= bound_sq;
     if !(near(t0, t1) && near(t1, t2) && near(t2, t0)) {
         return None;
     }
@@ -194,7 +194,7 @@ impl Kept {
         let cosine = libm::cos(ROTATIONS_AGREE.to_radians());
         let bound_sq = (TRANSLATIONS_AGREE * sigma) * (TRANSLATIONS_AGREE * sigma);
         let [t0, t1, t2] = model.translations;
-        let near = |t, u| square(subtract(t, u)) <= bound_sq;
+        let near = |t, u| square(minus(t, u)) <= bound_sq;
         for (place, &[s, x, y, z]) in self.first_look.iter().enumerate() {
             let like = (s - model.scale).abs() <= SCALES_AGREE * 0.5 * (s + model.scale);
             if !(like && near(t0, [x, y, z])) {

@@ -1,12 +1,13 @@
-//! Random streams, one per part of a problem, and the draws made from them.
+//! Random streams, one per part of a problem, and random draws.
 
 use pcr99::random::Random;
-use pcr99_base::rotation_of;
+use pcr99_base::{
+    rotation_of,
+    vector::{dot, norm, times},
+};
 
-use crate::vector::{Vector, dot, norm, times};
-
-/// What a random stream is for. Each purpose has its own, so that a change of one part of a recipe
-/// leaves all others as they were. The order fixes the numbers: append only.
+/// Purpose of a random stream. Each purpose has its own stream, so that a change of one part of a recipe leaves the other parts
+/// unchanged. The order fixes the streams: append only.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     Points,
@@ -20,7 +21,7 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// The stream of this purpose in the problem of `seed`.
+    /// Stream of this purpose in the problem with `seed`.
     pub(crate) fn stream(self, seed: u64) -> Random {
         let mut seeds = Random::new(seed);
         for _ in 0..self as usize {
@@ -42,24 +43,24 @@ pub(crate) fn distinct_indices(len: usize, count: usize, random: &mut Random) ->
 }
 
 /// Three independent standard normal numbers.
-pub(crate) fn gaussian_vector(random: &mut Random) -> Vector {
+pub(crate) fn gaussian_vector(random: &mut Random) -> [f64; 3] {
     std::array::from_fn(|_| random.gaussian())
 }
 
-/// A direction, uniform on the unit sphere: the normal distribution has no preferred one.
-pub(crate) fn direction(random: &mut Random) -> Vector {
+/// Direction, uniform on the unit sphere: the normal distribution is isotropic.
+pub(crate) fn direction(random: &mut Random) -> [f64; 3] {
     loop {
         let vector = gaussian_vector(random);
         let length = norm(vector);
-        // Below this the quotient would lose digits; it happens once in about 10³⁰ draws.
+        // Shorter vectors would lose digits. The probability is about 10⁻³⁰.
         if length > 1e-10 {
             return times(1.0 / length, vector);
         }
     }
 }
 
-/// A point, uniform in the unit ball, by rejection from the cube around it.
-pub(crate) fn in_unit_ball(random: &mut Random) -> Vector {
+/// Point, uniform in the unit ball, by rejection from the cube around it.
+pub(crate) fn in_unit_ball(random: &mut Random) -> [f64; 3] {
     loop {
         let point = std::array::from_fn(|_| 2.0 * random.uniform() - 1.0);
         if dot(point, point) <= 1.0 {
@@ -68,11 +69,11 @@ pub(crate) fn in_unit_ball(random: &mut Random) -> Vector {
     }
 }
 
-/// A rotation, uniform on SO(3): four normal numbers, normalised, are a uniform unit quaternion.
+/// Rotation, uniform on SO(3): four normal numbers, normalized, are a uniform unit quaternion.
 pub(crate) fn rotation(random: &mut Random) -> [[f64; 3]; 3] {
     loop {
         let q: [f64; 4] = std::array::from_fn(|_| random.gaussian());
-        // Too short to have a direction.
+        // A shorter quaternion would lose digits.
         if q.iter().map(|c| c * c).sum::<f64>() > 1e-20 {
             return rotation_of(q);
         }
@@ -82,7 +83,9 @@ pub(crate) fn rotation(random: &mut Random) -> [[f64; 3]; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{metrics::rotation_error_deg, vector::cross};
+    use pcr99_base::vector::cross;
+
+    use crate::metrics::rotation_error_deg;
 
     const IDENTITY: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 

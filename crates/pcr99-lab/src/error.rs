@@ -1,38 +1,38 @@
-/// Why a problem could not be made, or a truth not be read.
+/// Error when generating a problem or reading a truth document.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A similarity needs three points.
+    /// Fewer than three points were requested; they do not determine a similarity.
     #[error("a problem needs at least 3 points, got {points}: ask for more")]
     TooFewPoints {
-        /// Number asked for.
+        /// Requested number.
         points: usize,
     },
-    /// More points than there is a use, and memory, for.
+    /// More points were requested than fit into memory.
     #[error("a problem may have at most {most} points, got {points}: ask for fewer", most = crate::problem::MOST_POINTS)]
     TooManyPoints {
-        /// Number asked for.
+        /// Requested number.
         points: usize,
     },
-    /// The share of outliers is not a share.
+    /// The outlier ratio is not between 0 and 1.
     #[error("the outlier ratio must be from 0 to 1, got {value}: write 99 % as 0.99")]
     OutlierRatio {
-        /// What was given.
+        /// Given value.
         value: f64,
     },
-    /// The standard deviation of the noise is negative or not a number.
+    /// The standard deviation of the noise is negative or not finite.
     #[error("the noise must be a finite standard deviation of at least 0, got {value}: use 0 for none")]
     Noise {
-        /// What was given.
+        /// Given value.
         value: f64,
     },
     /// The scale is not a finite number above zero.
     #[error("the scale must be finite and above 0, got {value}: use 1 for a rigid motion")]
     Scale {
-        /// What was given.
+        /// Given value.
         value: f64,
     },
-    /// A cloud holds fewer points than are to be drawn from it.
+    /// A cloud has fewer points than requested.
     #[error(
         "cloud `{name}` has {available} points but {wanted} are needed: ask for at most {available} points (at \
          least 3), or give a larger cloud"
@@ -40,54 +40,56 @@ pub enum Error {
     CloudTooSmall {
         /// Name of the cloud.
         name: String,
-        /// Points it has.
+        /// Number of its points.
         available: usize,
-        /// Points needed.
+        /// Number of points needed.
         wanted: usize,
     },
-    /// A cloud holds NaN or an infinity.
+    /// A cloud has a point that is not finite.
     #[error("point {index} (counted from 0) of cloud `{name}` is not finite: remove such points first")]
     CloudNotFinite {
         /// Name of the cloud.
         name: String,
-        /// Index of the first such point.
+        /// Index of the first such point, counted from 0.
         index: usize,
     },
-    /// The points drawn lie on one line, about which any rotation fits equally well.
+    /// The drawn points are collinear, so the rotation about their line is undetermined.
     #[error(
-        "the {points} points drawn from `{name}` lie on one line or have no finite extent, so that no rotation is \
-         determined: draw more points, or give a cloud that spreads in at least two directions"
+        "the {points} points drawn from `{name}` lie on one line or have no finite extent, so the rotation is \
+         undetermined: draw more points, or give a cloud with extent in at least two directions"
     )]
     Collinear {
         /// Name of the shape.
         name: String,
-        /// Points drawn.
+        /// Number of points drawn.
         points: usize,
     },
-    /// The text is not JSON, or lacks a field of a truth document.
+    /// The text is not JSON, or a field is missing.
     #[error("not a truth document: {message}; write one with `pcr99 simulate --truth FILE`")]
     TruthSyntax {
-        /// What the JSON reader says, with line and column.
+        /// Message of the JSON reader, with line and column.
         message: String,
     },
-    /// The document has a version this crate does not know.
+    /// The document has another schema.
     #[error(
-        "the truth document has schema {found}, this version reads schema {known}: write it anew",
+        "the truth document has schema {found}, this version reads schema {known}: generate the problem again",
         known = crate::truth::SCHEMA
     )]
     TruthSchema {
-        /// Version found.
+        /// Schema of the document.
         found: u32,
     },
-    /// A field of the document contradicts itself or another.
-    #[error("field `{field}` of the truth document is wrong: {cause}; restore or write it anew")]
+    /// A field of the document is invalid or contradicts another field.
+    #[error(
+        "field `{field}` of the truth document is invalid: {cause}; restore the file, or generate the problem again"
+    )]
     TruthInvalid {
         /// Name of the field.
         field: &'static str,
-        /// What it should have been.
+        /// What the field must be.
         cause: &'static str,
     },
-    /// The core refused.
+    /// Error of the core.
     #[error(transparent)]
     Core(#[from] pcr99::Error),
 }

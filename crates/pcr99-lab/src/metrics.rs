@@ -1,11 +1,10 @@
 use pcr99::Similarity;
+use pcr99_base::vector::{minus, norm};
 
-use crate::vector::{norm, subtract};
-
-/// How far an estimated similarity is from the true one: the three errors the paper plots.
+/// Errors of an estimated similarity: the three errors that the paper plots.
 ///
-/// Never NaN: an estimate that is not finite has a rotation error of 180° and infinite others, so
-/// that it counts as the failure it is and sorts behind all good ones.
+/// Errors are never NaN. An estimate that is not finite has a rotation error of 180° and infinite translation and scale errors, so it
+/// counts as a failure and sorts last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
     /// Angle of the rotation between the two, in degrees, from 0 to 180.
@@ -17,7 +16,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// The errors of `estimate` against `truth`.
+    /// Errors of `estimate` against `truth`.
     pub fn between(estimate: &Similarity, truth: &Similarity) -> Self {
         Self {
             rotation_deg: rotation_error_deg(&estimate.rotation(), &truth.rotation()),
@@ -46,7 +45,7 @@ pub fn rotation_error_deg(estimate: &[[f64; 3]; 3], truth: &[[f64; 3]; 3]) -> f6
 
 /// Distance between two translations, `‖t̂ − t‖`; infinite when a number is not finite.
 pub fn translation_error(estimate: [f64; 3], truth: [f64; 3]) -> f64 {
-    or_infinite(norm(subtract(estimate, truth)))
+    or_infinite(norm(minus(estimate, truth)))
 }
 
 /// Difference of two scales, `|ŝ − s|`; infinite when one is not finite.

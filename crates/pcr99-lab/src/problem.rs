@@ -1,38 +1,35 @@
 use pcr99::Similarity;
+use pcr99_base::vector::{plus, times};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Shape,
     draw::{Purpose, direction, distinct_indices, gaussian_vector, in_unit_ball, rotation},
-    vector::{add, times},
 };
 
-/// The largest number of matches: 10⁸ take about 10 GB while they are made.
+/// Largest number of matches. 10⁸ matches take about 10 GB while they are generated.
 pub const MOST_POINTS: usize = 100_000_000;
 
-/// The largest `‖t‖`; see [`Recipe`].
+/// Largest `‖t‖`, in target units; see [`Recipe`].
 const LONGEST_TRANSLATION: f64 = 3.0;
 
-/// The true scale `s` of a problem.
+/// Choice of the true scale `s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ScaleChoice {
-    /// Uniform in `(1, 5)`: the paper's unknown-scale problems.
+    /// Uniform in `(1, 5)`, as in the paper's problems with unknown scale.
     Random,
-    /// This scale, finite and above zero; 1 for the paper's known-scale problems.
+    /// This scale, finite and above zero. The paper's problems with known scale have 1.
     Fixed(f64),
 }
 
-/// Where the ball lies that the outliers are drawn from. Its diameter is `√3·s`, the diagonal of the
-/// transformed unit cube.
+/// Position of the ball that the outliers are drawn from. Its diameter is `√3·s`, the diagonal of the transformed unit cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutlierCenter {
-    /// Around `t`, the image of the centre of the source box: the outliers surround the place where
-    /// the points really are. This is the paper's protocol and kind to local methods, for the mean of
-    /// the outliers already gives away the translation.
+    /// Around `t`, the image of the centre of the source box: the outliers surround the inliers. This is the paper's protocol. It favours
+    /// local methods, because the mean of the outliers is close to the translation.
     Centred,
-    /// Moved from `t` in a random direction by half the diameter, so that the ball only touches the
-    /// place and the mean of the outliers is misleading.
+    /// Moved from `t` in a random direction by half the diameter, so that the mean of the outliers is misleading.
     Offset,
 }
 
@@ -40,7 +37,7 @@ impl OutlierCenter {
     /// All choices.
     pub const ALL: [Self; 2] = [Self::Centred, Self::Offset];
 
-    /// The name in options and documents: `centred` or `offset`.
+    /// Name in options and documents: `centred` or `offset`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Centred => "centred",
@@ -49,8 +46,7 @@ impl OutlierCenter {
     }
 }
 
-/// What a problem is to be like. Every value is checked when set; the default is the paper's
-/// known-scale problem at 99 % outliers.
+/// Choices for a problem. Every value is checked when it is set. The default is the paper's problem with known scale and 99 % outliers.
 ///
 /// | choice | default | |
 /// |---|---|---|
@@ -65,10 +61,11 @@ impl OutlierCenter {
 /// The rotation is uniform on SO(3). The translation has a uniform direction and a length uniform in
 /// `[0, 3)`, also when `s` is not 1; the paper does not say how long it is.
 ///
-/// With the same seed and shape, a problem keeps everything a change does not concern. Other noise:
-/// the same points, transform and outliers, and the same noise up to its size. A higher outlier ratio:
-/// more targets are replaced, all others stay. Another scale or centre: the same rotation, translation
-/// and choice of outliers.
+/// With the same seed and shape, a change of one choice leaves the rest of the problem unchanged:
+///
+/// - other noise: same points, transform and outliers, and the same noise up to its size;
+/// - higher outlier ratio: more targets are replaced, all others stay;
+/// - other scale or centre: same rotation, translation and choice of outliers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
     shape: Shape,
@@ -102,8 +99,8 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// A cloud with fewer than three points or with one that is not finite. Whether it has as many
-    /// points as asked for is seen in [`Recipe::generate`].
+    /// When a cloud has fewer than three points, or a point that is not finite. [`Recipe::generate`] checks that it has as many points as
+    /// requested.
     pub fn with_shape(self, shape: Shape) -> Result<Self, Error> {
         shape.check()?;
         Ok(Self { shape, ..self })
@@ -113,7 +110,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// Below 3, or above [`MOST_POINTS`].
+    /// When it is below 3 or above [`MOST_POINTS`].
     pub fn with_points(self, points: usize) -> Result<Self, Error> {
         match points {
             0..3 => Err(Error::TooFewPoints { points }),
@@ -122,11 +119,11 @@ impl Recipe {
         }
     }
 
-    /// Sets the share of wrong matches `r`.
+    /// Sets the outlier ratio `r`.
     ///
     /// # Errors
     ///
-    /// Not from 0 to 1.
+    /// When it is not between 0 and 1.
     pub fn with_outlier_ratio(self, outlier_ratio: f64) -> Result<Self, Error> {
         if (0.0..=1.0).contains(&outlier_ratio) {
             Ok(Self { outlier_ratio, ..self })
@@ -139,7 +136,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// Negative or not finite.
+    /// When it is negative or not finite.
     pub fn with_noise(self, noise: f64) -> Result<Self, Error> {
         if noise.is_finite() && noise >= 0.0 {
             Ok(Self { noise, ..self })
@@ -148,11 +145,11 @@ impl Recipe {
         }
     }
 
-    /// Sets how the true scale is found.
+    /// Sets the choice of the true scale.
     ///
     /// # Errors
     ///
-    /// A fixed scale that is not finite and positive.
+    /// When a fixed scale is not finite and positive.
     pub fn with_scale(self, scale: ScaleChoice) -> Result<Self, Error> {
         match scale {
             ScaleChoice::Fixed(value) if !(value.is_finite() && value > 0.0) => Err(Error::Scale { value }),
@@ -160,17 +157,17 @@ impl Recipe {
         }
     }
 
-    /// Sets where the outliers lie.
+    /// Sets the position of the ball of outliers.
     pub fn with_outlier_center(self, outlier_center: OutlierCenter) -> Self {
         Self { outlier_center, ..self }
     }
 
-    /// Sets the seed; each gives another problem.
+    /// Sets the seed. Each seed gives another problem.
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Where the source points come from.
+    /// Shape of the source points.
     pub const fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -180,12 +177,12 @@ impl Recipe {
         self.points
     }
 
-    /// Share of wrong matches `r`.
+    /// Outlier ratio `r`.
     pub const fn outlier_ratio(&self) -> f64 {
         self.outlier_ratio
     }
 
-    /// Number of wrong matches: `r·n` to the nearest integer, halves upwards.
+    /// Number of outliers: `r·n`, rounded to the nearest integer, halves up.
     pub fn outliers(&self) -> usize {
         (self.outlier_ratio * self.points as f64).round() as usize
     }
@@ -195,12 +192,12 @@ impl Recipe {
         self.noise
     }
 
-    /// How the true scale is found.
+    /// Choice of the true scale.
     pub const fn scale(&self) -> ScaleChoice {
         self.scale
     }
 
-    /// Where the outliers lie.
+    /// Position of the ball of outliers.
     pub const fn outlier_center(&self) -> OutlierCenter {
         self.outlier_center
     }
@@ -210,30 +207,28 @@ impl Recipe {
         self.seed
     }
 
-    /// Makes the problem: `b_i = s·R·a_i + t + e_i` with normal `e_i` (Eq. 1), then a random choice of
-    /// targets is replaced by points uniform in a ball (Sec. VII-A). Which ones is random, so the order
-    /// of the matches tells nothing.
+    /// Generates the problem: `b_i = s·R·a_i + t + e_i` with normal `e_i` (Eq. 1), then replaces a random choice of targets by points that
+    /// are uniform in a ball (Sec. VII-A). The order of the matches carries no information.
     ///
     /// # Errors
     ///
-    /// Only with a given cloud: fewer points than asked for, or those drawn lie on one line.
+    /// When a given cloud has fewer points than requested, or the drawn points are collinear.
     pub fn generate(&self) -> Result<Problem, Error> {
         let source = self.shape.sample(self.points, &mut Purpose::Points.stream(self.seed))?;
         let truth = self.draw_truth();
 
-        // Noise and outliers are drawn for every match, needed or not, so that raising the ratio
-        // leaves the others as they were.
+        // Noise and outliers are drawn for every match, needed or not, so that a higher ratio leaves the other matches unchanged.
         let mut noise = Purpose::Noise.stream(self.seed);
         let mut target: Vec<[f64; 3]> = source
             .iter()
-            .map(|&a| add(truth.apply(a), times(self.noise, gaussian_vector(&mut noise))))
+            .map(|&a| plus(truth.apply(a), times(self.noise, gaussian_vector(&mut noise))))
             .collect();
 
         let radius = self.ball_radius(&truth);
         let center = self.ball_center(&truth);
         let mut ball = Purpose::OutlierPoints.stream(self.seed);
         let replacements: Vec<[f64; 3]> =
-            (0..self.points).map(|_| add(center, times(radius, in_unit_ball(&mut ball)))).collect();
+            (0..self.points).map(|_| plus(center, times(radius, in_unit_ball(&mut ball)))).collect();
 
         let mut choice = Purpose::OutlierChoice.stream(self.seed);
         let order = distinct_indices(self.points, self.points, &mut choice);
@@ -267,7 +262,7 @@ impl Recipe {
         Similarity::new_unchecked(scale, rotation, times(length, direction(&mut random)))
     }
 
-    /// Half of `√3·s`.
+    /// Radius of the ball of outliers: half of `√3·s`.
     fn ball_radius(&self, truth: &Similarity) -> f64 {
         0.5 * 3.0_f64.sqrt() * truth.scale()
     }
@@ -277,13 +272,13 @@ impl Recipe {
             OutlierCenter::Centred => truth.translation(),
             OutlierCenter::Offset => {
                 let away = direction(&mut Purpose::OutlierCenter.stream(self.seed));
-                add(truth.translation(), times(self.ball_radius(truth), away))
+                plus(truth.translation(), times(self.ball_radius(truth), away))
             }
         }
     }
 }
 
-/// Uniform in `(0, 1)`, without the 0 that [`pcr99::random::Random::uniform`] may give.
+/// Uniform in `(0, 1)`. [`pcr99::random::Random::uniform`] may give 0.
 fn open_unit(random: &mut pcr99::random::Random) -> f64 {
     loop {
         let value = random.uniform();
@@ -293,31 +288,31 @@ fn open_unit(random: &mut pcr99::random::Random) -> f64 {
     }
 }
 
-/// Matches `(a_i, b_i)` and the similarity that the right ones follow.
+/// Matches `(a_i, b_i)` and the true similarity of the inliers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// The source points `a_i`, in the cube `[−½, ½]³`.
+    /// Source points `a_i`, in the cube `[−½, ½]³`.
     pub source: Vec<[f64; 3]>,
-    /// The target points `b_i`; row `i` is the match of source row `i`.
+    /// Target points `b_i`; row `i` matches source row `i`.
     pub target: Vec<[f64; 3]>,
-    /// The true transform, target from source: `b = s·R·a + t`.
+    /// True transform, target from source: `b = s·R·a + t`.
     pub truth: Similarity,
-    /// For each match whether it is right, that is, whether its target was not replaced.
+    /// For each match, whether it is an inlier: its target was not replaced.
     pub is_inlier: Vec<bool>,
-    /// Standard deviation `σ` of the noise on each target coordinate.
+    /// Standard deviation `σ` of the noise of each target coordinate.
     pub noise: f64,
-    /// The seed it was made from.
+    /// Seed of the problem.
     pub seed: u64,
     /// Name of the shape.
     pub shape_name: String,
-    /// The outlier ratio asked for.
+    /// Requested outlier ratio.
     pub outlier_ratio: f64,
-    /// Where the outliers lie.
+    /// Position of the ball of outliers.
     pub outlier_center: OutlierCenter,
 }
 
 impl Problem {
-    /// Indices of the right matches, ascending, from 0.
+    /// Indices of the inliers, counted from 0, ascending.
     pub fn inliers(&self) -> Vec<usize> {
         (0..self.is_inlier.len()).filter(|&i| self.is_inlier[i]).collect()
     }
@@ -326,7 +321,7 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::{norm, subtract};
+    use pcr99_base::vector::{minus, norm};
     use proptest::prelude::*;
 
     fn knot() -> Recipe {
@@ -360,11 +355,11 @@ mod tests {
             prop_assert!(norm(problem.truth.translation()) < 3.0);
             let radius = 3.0_f64.sqrt() / 2.0 * scale;
             let center = recipe.ball_center(&problem.truth);
-            let moved = norm(subtract(center, problem.truth.translation()));
+            let moved = norm(minus(center, problem.truth.translation()));
             let expected = if offset { radius } else { 0.0 };
             prop_assert!((moved - expected).abs() < 1e-12, "{moved} {expected}");
             for i in (0..n).filter(|&i| !problem.is_inlier[i]) {
-                prop_assert!(norm(subtract(problem.target[i], center)) <= radius + 1e-12);
+                prop_assert!(norm(minus(problem.target[i], center)) <= radius + 1e-12);
             }
         }
     }
@@ -375,7 +370,7 @@ mod tests {
             let recipe = knot().with_points(20_000).unwrap().with_outlier_ratio(0.5).unwrap();
             let recipe = recipe.with_scale(ScaleChoice::Random).unwrap().with_noise(noise).unwrap();
             let problem = recipe.with_seed(seed).generate().unwrap();
-            let residual = |&i: &usize| subtract(problem.truth.apply(problem.source[i]), problem.target[i]);
+            let residual = |&i: &usize| minus(problem.truth.apply(problem.source[i]), problem.target[i]);
             let squares: f64 = problem.inliers().iter().map(|i| norm(residual(i)) * norm(residual(i))).sum();
             let rms = (squares / 10_000.0).sqrt();
             // Relative standard deviation 1/√(2·30 000) = 0.4 %.
@@ -383,15 +378,15 @@ mod tests {
         }
     }
 
-    /// Even in the ball, around the centre asked for.
+    /// Outliers are uniform in the ball around the chosen centre.
     #[test]
     fn outliers_fill_the_ball_around_their_centre() {
         for center in OutlierCenter::ALL {
             let recipe = knot().with_points(20_000).unwrap().with_outlier_ratio(1.0).unwrap();
             let recipe = recipe.with_outlier_center(center).with_seed(4);
             let problem = recipe.generate().unwrap();
-            let mean = problem.target.iter().fold([0.0; 3], |sum, b| add(sum, times(1.0 / 20_000.0, *b)));
-            let from_truth = norm(subtract(mean, problem.truth.translation()));
+            let mean = problem.target.iter().fold([0.0; 3], |sum, b| plus(sum, times(1.0 / 20_000.0, *b)));
+            let from_truth = norm(minus(mean, problem.truth.translation()));
             let expected = if center == OutlierCenter::Offset { 0.866 } else { 0.0 };
             assert!((from_truth - expected).abs() < 0.015, "{center:?} {from_truth}");
         }
@@ -437,7 +432,7 @@ mod tests {
         assert!(below_two.abs_diff(500) < 90, "{below_two}");
     }
 
-    /// The order tells nothing: outliers are as frequent at the front as at the back.
+    /// Outliers are as frequent at the front as at the back.
     #[test]
     fn outliers_are_spread_over_the_order() {
         let recipe = knot().with_points(10).unwrap().with_outlier_ratio(0.7).unwrap();
@@ -458,7 +453,7 @@ mod tests {
         assert!(other.target != problem.target && other.is_inlier != problem.is_inlier);
     }
 
-    /// Records made from seeds stay comparable only while these hold.
+    /// Records of earlier versions stay comparable only while these numbers hold.
     #[test]
     fn streams_have_not_changed() {
         let problem = knot().with_scale(ScaleChoice::Random).unwrap().with_seed(42).generate().unwrap();

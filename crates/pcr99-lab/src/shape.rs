@@ -4,36 +4,33 @@ mod knot;
 mod solids;
 
 use pcr99::random::Random;
+use pcr99_base::vector::{cross, minus, norm};
 
-use crate::{
-    Error,
-    draw::distinct_indices,
-    vector::{Vector, cross, norm, subtract},
-};
+use crate::{Error, draw::distinct_indices};
 
-/// A set of points to be registered.
+/// Shape that source points are drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// The Stanford Bunny, the paper's data (1839 vertices). See `data/NOTICE` for its terms.
+    /// Stanford Bunny, the paper's data (1839 vertices). See `data/NOTICE` for its terms.
     #[cfg(feature = "bunny")]
     Bunny,
-    /// The surface of a cube.
+    /// Surface of a cube.
     Cube,
-    /// The surface of a sphere.
+    /// Surface of a sphere.
     Sphere,
-    /// A tube along a trefoil knot: a curved surface without flat parts.
+    /// Tube along a trefoil knot: a curved surface without flat parts.
     Knot,
     /// Given points.
     Cloud {
-        /// What errors and records call it, such as the file name.
+        /// Name in errors and records, such as the file name.
         name: String,
-        /// The points: at least three, all finite.
+        /// Points: at least three, all finite.
         points: Vec<[f64; 3]>,
     },
 }
 
 impl Shape {
-    /// Names of the built-in shapes, those that [`Shape::builtin`] knows.
+    /// Names of the built-in shapes.
     pub const BUILTIN_NAMES: &[&str] = &[
         #[cfg(feature = "bunny")]
         "bunny",
@@ -42,7 +39,7 @@ impl Shape {
         "knot",
     ];
 
-    /// The built-in shape of this name.
+    /// Built-in shape of this name.
     ///
     /// ```
     /// use pcr99_lab::Shape;
@@ -60,7 +57,7 @@ impl Shape {
         }
     }
 
-    /// The name, for built-in shapes the one of [`Shape::BUILTIN_NAMES`].
+    /// Name of the shape; for built-in shapes, one of [`Shape::BUILTIN_NAMES`].
     pub fn name(&self) -> &str {
         match self {
             #[cfg(feature = "bunny")]
@@ -74,18 +71,15 @@ impl Shape {
 
     /// Draws `n` points and fits them into the unit cube around the origin, `[−½, ½]³`.
     ///
-    /// The box around *the drawn points* is moved to the origin and scaled, all axes alike, until
-    /// its longest side is 1; so the longest side is 1 whatever the draw ("scaling it to fit inside a
-    /// unit cube" follows the downsampling in Sec. VII-A).
+    /// The bounding box of *the drawn points* is moved to the origin and scaled uniformly until its longest side is 1. The paper also scales
+    /// after downsampling (Sec. VII-A).
     ///
-    /// Computed shapes are drawn with equal density over their surface. The Bunny and given clouds
-    /// are downsampled as in the paper: a random subset, in random order. The Bunny also has
-    /// triangles: more points than its vertices are drawn evenly over those.
+    /// Computed shapes are sampled uniformly over their surface. The Bunny and given clouds are downsampled as in the paper: a random subset in
+    /// random order. When more points are requested than the Bunny has vertices, they are drawn uniformly from its triangles.
     ///
     /// # Errors
     ///
-    /// Fewer than three points asked for; a cloud that is too small, not finite, or of which the
-    /// points drawn lie on one line.
+    /// When fewer than three points are requested, or a cloud is too small or not finite, or the drawn points are collinear.
     pub fn sample(&self, n: usize, random: &mut Random) -> Result<Vec<[f64; 3]>, Error> {
         if n < 3 {
             return Err(Error::TooFewPoints { points: n });
@@ -106,7 +100,7 @@ impl Shape {
         fitted.ok_or_else(|| Error::Collinear { name: self.name().to_owned(), points: n })
     }
 
-    /// That a given cloud can be drawn from at all; built-in shapes always can.
+    /// Checks that a given cloud has at least three points, all finite.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self::Cloud { name, points } = self else { return Ok(()) };
         if points.len() < 3 {
@@ -119,14 +113,14 @@ impl Shape {
     }
 }
 
-/// `n` of the points in random order; `n` must not exceed their number.
-fn subset(points: &[Vector], n: usize, random: &mut Random) -> Vec<Vector> {
+/// Random subset of `n` points in random order; `n` must not exceed their number.
+fn subset(points: &[[f64; 3]], n: usize, random: &mut Random) -> Vec<[f64; 3]> {
     distinct_indices(points.len(), n, random).into_iter().map(|i| points[i]).collect()
 }
 
-/// Moves the centre of the points' box to the origin and scales its longest side to 1. `None` when
-/// they lie on one line or their extent overflows.
-fn fit(mut points: Vec<Vector>) -> Option<Vec<Vector>> {
+/// Moves the centre of the bounding box to the origin and scales its longest side to 1. `None` when the points are collinear or their extent
+/// overflows.
+fn fit(mut points: Vec<[f64; 3]>) -> Option<Vec<[f64; 3]>> {
     let mut low = [f64::INFINITY; 3];
     let mut high = [f64::NEG_INFINITY; 3];
     for point in &points {
@@ -135,22 +129,22 @@ fn fit(mut points: Vec<Vector>) -> Option<Vec<Vector>> {
             high[axis] = high[axis].max(point[axis]);
         }
     }
-    let size = subtract(high, low);
+    let size = minus(high, low);
     let longest = size[0].max(size[1]).max(size[2]);
     if !(longest > 0.0 && longest.is_finite()) {
         return None;
     }
-    let center: Vector = std::array::from_fn(|axis| low[axis] + 0.5 * size[axis]);
+    let center: [f64; 3] = std::array::from_fn(|axis| low[axis] + 0.5 * size[axis]);
     for point in &mut points {
-        // The clamp removes a last-digit excess from rounding: "inside" holds exactly.
-        *point = subtract(*point, center).map(|x| (x / longest).clamp(-0.5, 0.5));
+        // The clamp removes rounding errors, so that all points are exactly inside.
+        *point = minus(*point, center).map(|x| (x / longest).clamp(-0.5, 0.5));
     }
     (!is_collinear(&points)).then_some(points)
 }
 
-/// Whether all points are within 10⁻⁹ (of a cloud of size 1) of one line.
-fn is_collinear(points: &[Vector]) -> bool {
-    let from_first = || points.iter().map(|&point| subtract(point, points[0]));
+/// Whether all points of a cloud of size 1 are within 10⁻⁹ of one line.
+fn is_collinear(points: &[[f64; 3]]) -> bool {
+    let from_first = || points.iter().map(|&point| minus(point, points[0]));
     let Some(axis) = from_first().max_by(|a, b| norm(*a).total_cmp(&norm(*b))) else { return true };
     from_first().all(|offset| norm(cross(axis, offset)) <= 1e-9 * norm(axis))
 }
@@ -159,7 +153,7 @@ fn is_collinear(points: &[Vector]) -> bool {
 mod tests {
     use super::*;
 
-    fn sides(points: &[Vector]) -> [f64; 3] {
+    fn sides(points: &[[f64; 3]]) -> [f64; 3] {
         std::array::from_fn(|axis| {
             let low = points.iter().map(|p| p[axis]).fold(f64::INFINITY, f64::min);
             let high = points.iter().map(|p| p[axis]).fold(f64::NEG_INFINITY, f64::max);
@@ -168,7 +162,7 @@ mod tests {
         })
     }
 
-    fn cloud(points: &[Vector]) -> Shape {
+    fn cloud(points: &[[f64; 3]]) -> Shape {
         Shape::Cloud { name: "mine".to_owned(), points: points.to_vec() }
     }
 
@@ -222,7 +216,7 @@ mod tests {
             sample(&cloud(&broken), 3),
             "point 2 (counted from 0) of cloud `mine` is not finite: remove such points first"
         );
-        let line: Vec<Vector> = (0..9).map(|i| [f64::from(i), 0.1 * f64::from(i), 1.0]).collect();
+        let line: Vec<[f64; 3]> = (0..9).map(|i| [f64::from(i), 0.1 * f64::from(i), 1.0]).collect();
         assert!(sample(&cloud(&line), 9).contains("lie on one line"));
         assert!(sample(&cloud(&[[2.0; 3]; 5]), 4).contains("lie on one line"));
         let huge = [[-1e308, 0.0, 0.0], [1e308, 0.0, 0.0], [0.0, 1.0, 0.0]];

@@ -1,48 +1,45 @@
 use pcr99::Similarity;
+use pcr99_base::vector::{cross, dot};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Error, OutlierCenter, Problem,
-    vector::{cross, dot},
-};
+use crate::{Error, OutlierCenter, Problem};
 
-/// The version of the document this crate writes and reads.
+/// Version of the document.
 pub const SCHEMA: u32 = 1;
 
-/// The truth of a problem, to be kept beside its matches: what `pcr99 simulate --truth` writes.
+/// Truth of a problem, as `pcr99 simulate --truth` writes it.
 ///
-/// Numbers are written so that they read back equal to the last bit. A reader ignores fields that it
-/// does not know.
+/// Numbers read back equal to the last bit. Unknown fields are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     /// Version of the document: [`SCHEMA`].
     pub schema: u32,
-    /// The scale `s`.
+    /// Scale `s`.
     pub scale: f64,
-    /// The rotation `R`, row by row.
+    /// Rotation `R`, row by row.
     pub rotation: [[f64; 3]; 3],
-    /// The translation `t`.
+    /// Translation `t`, in target units.
     pub translation: [f64; 3],
-    /// The matrix `[sR t; 0 1]`, target from source, row by row.
+    /// Matrix `[sR t; 0 1]`, target from source, row by row.
     pub transform: [[f64; 4]; 4],
-    /// Indices of the right matches, from 0, ascending.
+    /// Indices of the inliers, counted from 0, ascending.
     pub inliers: Vec<usize>,
-    /// Standard deviation `σ` of the noise on each target coordinate.
+    /// Standard deviation `σ` of the noise of each target coordinate.
     pub noise: f64,
-    /// The seed the problem was made from.
+    /// Seed of the problem.
     pub seed: u64,
     /// Name of the shape.
     pub shape: String,
     /// Number of matches.
     pub points: usize,
-    /// The outlier ratio asked for; `round(outlier_ratio·points)` matches are wrong.
+    /// Outlier ratio; `round(outlier_ratio·points)` matches are outliers.
     pub outlier_ratio: f64,
-    /// Where the outliers lie: `"centred"` or `"offset"`.
+    /// Position of the ball of outliers: `"centred"` or `"offset"`.
     pub outlier_center: OutlierCenter,
 }
 
 impl Problem {
-    /// The truth as a document.
+    /// Truth as a document.
     pub fn truth_document(&self) -> Truth {
         Truth {
             schema: SCHEMA,
@@ -62,12 +59,12 @@ impl Problem {
 }
 
 impl Truth {
-    /// The true transform, target from source.
+    /// True transform, target from source.
     pub fn similarity(&self) -> Similarity {
         Similarity::new_unchecked(self.scale, self.rotation, self.translation)
     }
 
-    /// The document as text: one field per line, with a newline at the end.
+    /// Document as JSON text: one field per line, with a newline at the end.
     pub fn to_json(&self) -> String {
         let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) else {
             unreachable!("a struct of numbers and strings is a JSON object");
@@ -83,7 +80,7 @@ impl Truth {
     ///
     /// Text that is not JSON, a missing field, another schema, or fields that contradict each other.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        // The schema first: another version may well have other fields.
+        // The schema is checked first, because another version may have other fields.
         #[derive(Deserialize)]
         struct Version {
             schema: u32,
@@ -100,7 +97,7 @@ impl Truth {
 
     fn check(&self) -> Result<(), Error> {
         let invalid = |field, cause| Err(Error::TruthInvalid { field, cause });
-        // JSON has neither NaN nor infinities, so only signs and relations are left to be checked.
+        // JSON has neither NaN nor infinities: only signs and relations remain to be checked.
         if self.scale <= 0.0 {
             return invalid("scale", "it must be above 0");
         }
@@ -130,7 +127,7 @@ impl Truth {
     }
 }
 
-/// To 10⁻⁶, so that documents written with few digits pass.
+/// Whether the matrix is a rotation to 10⁻⁶. Documents that were written with six digits pass.
 fn is_rotation(rows: &[[f64; 3]; 3]) -> bool {
     let orthonormal =
         (0..3).all(|i| (0..3).all(|j| (dot(rows[i], rows[j]) - f64::from(u8::from(i == j))).abs() < 1e-6));
@@ -197,7 +194,7 @@ mod tests {
         assert!(message("{\"schema\": 1}").contains("missing field `scale`"));
         assert_eq!(
             message("{\"schema\": 2}"),
-            "the truth document has schema 2, this version reads schema 1: write it anew"
+            "the truth document has schema 2, this version reads schema 1: generate the problem again"
         );
         let changed = |change: &dyn Fn(&mut Truth)| {
             let mut truth = good.clone();

@@ -22,20 +22,23 @@ use pcr99::{
     random::Random,
     stop::{StopCheck, StopRequest},
 };
-use pcr99_base::Soa;
+use pcr99_base::{
+    Soa,
+    vector::{minus, times},
+};
 
 use self::{
     clique::Cliques,
     graph::Graph,
     vote::{Interval, Voting},
 };
+
 use crate::{
     Error,
     baseline::{Baseline, EitherScale, Found, Matches},
     blocks::{Rotation, rotate},
     error::LARGEST_TABLE_MIB,
     gnc_tls::{Annealing, Limits, TOLERANCE},
-    vector::{subtract, times},
 };
 
 /// Largest error of an inlier, in σ. Published are bounds from 3σ up to 5.54σ, which all but one inlier in a million stay below; the
@@ -186,7 +189,7 @@ impl Teaser {
             self.intervals.clear();
             self.intervals.extend(clique.iter().map(|&i| {
                 let (a, b) = (points.source(i as usize), points.target(i as usize));
-                let value = subtract(b, times(s, rotate(rotation, a)))[axis];
+                let value = minus(b, times(s, rotate(rotation, a)))[axis];
                 Interval { value, half_width: bound }
             }));
             *estimate = self.voting.vote(&self.intervals, &pcr99::stop::never).ok().flatten()?;

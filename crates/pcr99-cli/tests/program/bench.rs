@@ -81,7 +81,7 @@ fn one_command_gives_records_tables_and_figures() {
     let [table1, table2] = ["out/table1.md", "out/table2.md"].map(|name| place.read(name));
     assert!(ran.out.starts_with(&table1) && ran.out.contains(&table2), "{}", ran.out);
     assert!(table1.contains("| unknown | ours | 6 | 0 | 0 | 0 | 0 | 0 | – | – |"), "{table1}");
-    assert!(table2.contains("at 50 % wrong") && table2.contains("no runs at 99 %"), "{table2}");
+    assert!(table2.contains("at 50 % outliers") && table2.contains("the paper's ratio, 99 %"), "{table2}");
     let summary: Value = serde_json::from_str(&place.read("out/summary.json")).expect("JSON");
     assert_eq!((&summary["records"], &summary["records_planned"]), (&36.into(), &36.into()));
     assert_eq!(summary["header"]["configuration"]["shape"], "knot");
@@ -144,12 +144,12 @@ fn killed_and_resumed_it_comes_to_the_same() {
     let partial = place.run("bench --from killed");
     if made < expected.len() {
         assert!(partial.err.contains(&format!("not complete: {made} of 160")), "{}", partial.err);
-        assert!(place.read("killed/figures.html").contains("Not complete"));
+        assert!(place.read("killed/figures.html").contains("Incomplete: "));
     }
     place.run(&format!("{bench} --output killed --resume")).with_status(0);
     assert_eq!(records(&directory), expected);
     assert_eq!(place.read("killed/table1.csv"), place.read("whole/table1.csv"));
-    assert!(!place.read("killed/figures.html").contains("Not complete"));
+    assert!(!place.read("killed/figures.html").contains("Incomplete: "));
 }
 
 #[cfg(unix)]
@@ -183,7 +183,7 @@ fn several_sizes_give_the_limits() {
     }
     assert!(!names.contains(&"table1.md".to_owned()));
     assert!(ran.out.contains("| known | ours | 200 | 50 % | 100 |"), "{}", ran.out);
-    assert!(place.read("out/growth.svg").contains("50 % wrong"));
+    assert!(place.read("out/growth.svg").contains("50 % outliers"));
     let config: Value = serde_json::from_str(&place.read("out/config.json")).expect("JSON");
     assert_eq!(config["sessions"][0]["jobs"], 2);
 }
@@ -250,7 +250,7 @@ fn directories_of_others_and_other_configurations_are_left_alone() {
     ] {
         place.run(&format!("{SMALL} {change} --output out --resume")).refused(&[
             "`out`",
-            "another configuration",
+            "other settings",
             setting,
         ]);
     }

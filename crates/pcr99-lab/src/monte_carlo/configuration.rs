@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 use super::{Estimator, Key};
 use crate::OutlierCenter;
 
-/// What is to be done: every method on every problem. Becomes a [`Plan`](super::Plan) when it is checked.
+/// Settings of a benchmark, which runs every method on every problem. [`Plan::new`](super::Plan::new) checks them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {
-    /// Methods, in any order; one that needs a known scale is left out where the scale is unknown.
+    /// Methods, in any order. Methods that need a known scale skip problems with unknown scale.
     #[serde(with = "names")]
     pub methods: Vec<Method>,
-    /// Whether the methods are told the scale.
+    /// Scale modes.
     pub scales: Vec<ScaleMode>,
-    /// Numbers of matches and shares of wrong ones.
+    /// Numbers of matches and outlier ratios.
     pub sizes: Vec<Size>,
-    /// Problems of each size and scale mode.
+    /// Number of problems of each size and scale mode.
     pub runs: u64,
-    /// Standard deviation `σ` of the noise of a target coordinate; the threshold of every method is `5σ`.
+    /// Standard deviation `σ` of the noise of each target coordinate. The threshold of every method is `5σ`.
     pub noise: f64,
     /// Name of the shape.
     pub shape: String,
-    /// Tells the points of a given cloud from others; `None` for built-in shapes.
+    /// Digest of the points of a given cloud; `None` for built-in shapes.
     #[serde(default)]
     pub shape_digest: Option<String>,
-    /// Where the wrong targets lie.
+    /// Position of the ball of outliers.
     pub outlier_center: OutlierCenter,
     /// Seed of all problems.
     pub seed: u64,
-    /// Seconds of CPU time after which a search is stopped.
+    /// CPU time after which a search is stopped, in seconds.
     pub time_limit: f64,
 }
 
-/// How large and how hard a problem is.
+/// Number of matches and outlier ratio of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Size {
     /// Number of matches `n`.
     pub points: usize,
-    /// Share of wrong ones, below 1.
+    /// Outlier ratio, below 1.
     pub outlier_ratio: f64,
 }
 
@@ -48,21 +48,21 @@ impl fmt::Display for Size {
     }
 }
 
-/// Whether the methods are told the scale.
+/// Whether the methods know the scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScaleMode {
-    /// It is random, between 1 and 5, and has to be found (Sec. VII-A).
+    /// The scale is random between 1 and 5, and unknown to the methods (Sec. VII-A).
     Unknown,
-    /// It is 1, and known (Sec. VII-B).
+    /// The scale is 1, and known to the methods (Sec. VII-B).
     Known,
 }
 
 impl ScaleMode {
-    /// Both, in the paper's order.
+    /// Both modes, in the paper's order.
     pub const ALL: [Self; 2] = [Self::Unknown, Self::Known];
 
-    /// The name in options and documents: `unknown` or `known`.
+    /// Name in options and documents: `unknown` or `known`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -77,11 +77,11 @@ impl fmt::Display for ScaleMode {
     }
 }
 
-/// The outlier ratios of the paper are not listed there; its 5500 runs in all, at 500 each, are eleven.
+/// Outlier ratios of the paper's evaluation. The paper does not list them; 5500 runs, 500 for each ratio, make eleven.
 const PAPER_RATIOS: [f64; 11] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99];
 
 impl Configuration {
-    /// The paper's evaluation: 500 runs, eleven outlier ratios, 100 s.
+    /// The paper's evaluation: 500 runs, eleven outlier ratios, time limit 100 s.
     pub fn paper() -> Self {
         Self {
             methods: Method::ALL.to_vec(),
@@ -97,13 +97,13 @@ impl Configuration {
         }
     }
 
-    /// The same in minutes: 25 runs, seven ratios, 10 s.
+    /// Short version that takes minutes: 25 runs, seven outlier ratios, time limit 10 s.
     pub fn quick() -> Self {
         let sizes = Size::grid(&[1000], &[0.0, 0.4, 0.8, 0.9, 0.95, 0.98, 0.99]);
         Self { sizes, runs: 25, time_limit: 10.0, ..Self::paper() }
     }
 
-    /// How far our method reaches: up to a million matches, and up to 99.9 % wrong ones.
+    /// Limits of the default method: up to a million matches and up to 99.9 % outliers.
     pub fn limits() -> Self {
         let growth = Size::grid(
             &[100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000],
@@ -117,7 +117,7 @@ impl Configuration {
         Self { methods: vec![Method::Default], sizes, runs: 20, time_limit: 10.0, ..Self::paper() }
     }
 
-    /// Who solves the problems of a scale mode: the reference first; nobody when no method can.
+    /// Estimators in a scale mode, the reference first. Empty when no method can solve such problems.
     pub fn estimators(&self, scale: ScaleMode) -> Vec<Estimator> {
         let able = |method: &&Method| scale == ScaleMode::Known || method.finds_scale();
         let methods: Vec<&Method> = self.methods.iter().filter(able).collect();
@@ -125,7 +125,7 @@ impl Configuration {
         reference.into_iter().chain(methods.into_iter().map(|method| Estimator::Method(*method))).collect()
     }
 
-    /// Number of records when all is done.
+    /// Number of records of the complete benchmark.
     pub fn records(&self) -> u64 {
         let each: u64 = self.scales.iter().map(|&scale| self.estimators(scale).len() as u64).sum();
         self.runs.saturating_mul(self.sizes.len() as u64).saturating_mul(each)
@@ -140,7 +140,7 @@ impl Configuration {
             && key.run() < self.runs
     }
 
-    /// The first setting in which two configurations differ, with both values, for messages.
+    /// First setting in which two configurations differ: its name, our value and the other value.
     pub(super) fn difference(&self, other: &Self) -> Option<(String, String, String)> {
         let fields = |configuration: &Self| match serde_json::to_value(configuration) {
             Ok(serde_json::Value::Object(fields)) => fields,
@@ -161,14 +161,14 @@ fn shortened(value: &serde_json::Value) -> String {
 }
 
 impl Size {
-    /// Every number of matches with every ratio.
+    /// All combinations of numbers of matches and outlier ratios.
     pub fn grid(points: &[usize], ratios: &[f64]) -> Vec<Self> {
         let row = |&points| ratios.iter().map(move |&outlier_ratio| Self { points, outlier_ratio });
         points.iter().flat_map(row).collect()
     }
 }
 
-/// Methods by their names.
+/// Serialization of methods by name.
 mod names {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

@@ -1,64 +1,64 @@
 use std::{io, path::PathBuf};
 
-/// Why an evaluation cannot be planned, run, or continued.
+/// Error of a benchmark.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing to choose from.
+    /// A list is empty.
     #[error("no {what} given: name at least one")]
     None {
-        /// Of what.
+        /// Name of the list.
         what: &'static str,
     },
-    /// The same twice.
+    /// A value is listed twice.
     #[error("{what} {value} is given twice: name each once")]
     Twice {
-        /// What.
+        /// Kind of value.
         what: &'static str,
-        /// Which.
+        /// The value.
         value: String,
     },
-    /// No problem would be solved.
+    /// The number of runs is 0.
     #[error("there must be at least one run, got 0")]
     NoRuns,
-    /// More than anybody can wait for.
+    /// The number of runs is too large.
     #[error("there may be at most {most} runs, got {runs}: ask for fewer", most = super::MOST_RUNS)]
     TooManyRuns {
-        /// Number asked for.
+        /// Requested number.
         runs: u64,
     },
-    /// Nobody can register matches that are all wrong.
+    /// The outlier ratio is out of range. Without inliers there is nothing to register.
     #[error("an outlier ratio must be at least 0 and below 1, got {value}: write 99 % as 0.99")]
     Ratio {
-        /// What was given.
+        /// Given value.
         value: f64,
     },
-    /// The thresholds of the methods are multiples of the noise.
+    /// The noise is not positive, but thresholds are multiples of it.
     #[error("the noise must be finite and above 0, got {value}: every threshold is a multiple of it")]
     Noise {
-        /// What was given.
+        /// Given value.
         value: f64,
     },
-    /// A limit that is none.
+    /// The time limit is not positive.
     #[error("the time limit must be a positive number of seconds, got {value}")]
     TimeLimit {
-        /// What was given.
+        /// Given value.
         value: f64,
     },
-    /// All methods asked for need a known scale, and only unknown scales are asked for.
+    /// All methods need a known scale, but all problems have an unknown scale.
     #[error(
         "none of the methods can find an unknown scale: add one that can (default, paper, …), or use a known scale"
     )]
-    NobodyFindsScale,
-    /// The directory holds something else.
-    #[error("`{}` is not empty, and not from a benchmark: name a new directory", .directory.display())]
+    NoMethodFindsScale,
+    /// The directory contains other files.
+    #[error("`{}` is not empty and contains no benchmark: name a new directory", .directory.display())]
     Foreign {
         /// The directory.
         directory: PathBuf,
     },
-    /// The directory holds a benchmark already.
+    /// The directory already contains a benchmark.
     #[error(
-        "`{}` holds a benchmark already: go on with it (--resume), draw it anew (--from), or name another directory",
+        "`{}` already contains a benchmark: resume it (--resume), draw it again (--from), or name another directory",
         .directory.display()
     )]
     Exists {
@@ -66,59 +66,62 @@ pub enum Error {
         directory: PathBuf,
     },
     /// There is no benchmark in the directory.
-    #[error("`{}` holds no benchmark: there is no file `{}` in it", .directory.display(), super::CONFIG_FILE)]
+    #[error("`{}` contains no benchmark: the file `{}` is missing", .directory.display(), super::CONFIG_FILE)]
     Missing {
         /// The directory.
         directory: PathBuf,
     },
-    /// The records were made with other settings.
+    /// The records have other settings.
     #[error(
-        "`{}` is from another configuration: its `{setting}` is {there}, not {here}; use the same settings, or name another \
-         directory", .directory.display()
+        "the benchmark in `{}` has other settings: its `{setting}` is {there}, not {here}; use the same settings, or name \
+         another directory", .directory.display()
     )]
     OtherConfiguration {
         /// The directory.
         directory: PathBuf,
-        /// The first setting that differs.
+        /// First setting that differs.
         setting: String,
         /// Its value in the directory.
         there: String,
         /// Its value now.
         here: String,
     },
-    /// A file of the directory is broken.
+    /// A file of the directory is damaged.
     #[error("`{}`, line {line}: {cause}", .file.display())]
     Broken {
         /// The file.
         file: PathBuf,
-        /// Counted from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// What is wrong, and what to do.
+        /// Cause and remedy.
         cause: String,
     },
-    /// Another process is writing there.
+    /// Another process writes to the directory.
     #[error("another benchmark is writing to `{}`: wait for it, or name another directory", .directory.display())]
     Busy {
         /// The directory.
         directory: PathBuf,
     },
-    /// The system refused.
+    /// Error of the operating system.
     #[error("cannot {action} `{}`", .path.display())]
     Io {
-        /// What was tried.
+        /// Attempted action.
         action: &'static str,
-        /// On what.
+        /// File or directory.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A problem could not be made.
+    /// A file could not be written.
+    #[error(transparent)]
+    Output(#[from] pcr99_base::output_file::OutputError),
+    /// A problem could not be generated.
     #[error(transparent)]
     Lab(#[from] crate::Error),
-    /// A method could not be asked.
+    /// Error of a method.
     #[error(transparent)]
     Method(#[from] pcr99_baselines::Error),
-    /// The core refused.
+    /// Error of the core.
     #[error(transparent)]
     Core(#[from] pcr99::Error),
 }

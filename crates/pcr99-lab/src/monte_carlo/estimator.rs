@@ -3,7 +3,7 @@ use pcr99_baselines::Method;
 /// An estimator that the benchmark compares: a method, or the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// The reference: least squares on the matches that are known to be right. No method does better on average.
+    /// Reference: least squares on the true inliers. No method does better on average.
     TrueInliers,
     /// A method.
     Method(Method),
@@ -16,17 +16,17 @@ impl Estimator {
     /// PCR-99 as published.
     pub const PAPER: Self = Self::Method(Method::Paper);
 
-    /// All of them: the reference, then the methods in their order.
+    /// All estimators: the reference, then the methods in the order of figures and tables.
     pub fn all() -> impl Iterator<Item = Self> {
         std::iter::once(Self::TrueInliers).chain(Method::ALL.into_iter().map(Self::Method))
     }
 
-    /// The one of that name.
+    /// Estimator of that name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::all().find(|estimator| estimator.name() == name)
     }
 
-    /// The name in documents.
+    /// Name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TrueInliers => "true-inliers",
@@ -34,7 +34,7 @@ impl Estimator {
         }
     }
 
-    /// The name in figures and tables.
+    /// Name in figures and tables.
     pub const fn title(self) -> &'static str {
         match self {
             Self::TrueInliers => "fit on true inliers",

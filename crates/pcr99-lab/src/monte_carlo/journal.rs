@@ -5,49 +5,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pcr99_base::output_file::{self, OutputFile};
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Error, Key, Plan, Record, Session};
 
-/// The file with the configuration, the machine and the versions.
+/// File with the configuration, the machines and the versions.
 pub const CONFIG_FILE: &str = "config.json";
 
-/// The file with one record a line.
+/// File with one record per line.
 pub const RECORDS_FILE: &str = "records.jsonl";
 
-/// What [`CONFIG_FILE`] is called until it is complete.
-const UNFINISHED_CONFIG_FILE: &str = "config.json.tmp";
-
-/// The version of both files.
+/// Version of the format of both files.
 const SCHEMA: u32 = 1;
 
-/// What the records of a directory are: the content of [`CONFIG_FILE`].
+/// Content of [`CONFIG_FILE`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Version of the document.
+    /// Version of the format.
     pub schema: u32,
-    /// What was to be done.
+    /// Settings.
     pub configuration: Configuration,
-    /// The inlier threshold of every method.
+    /// Inlier threshold of every method, in target units.
     pub threshold: f64,
-    /// Where and with what it was done; more than one when it went on elsewhere.
+    /// Machines and programs; more than one when the benchmark was resumed elsewhere.
     pub sessions: Vec<Session>,
 }
 
-/// What a directory holds.
+/// Content of the directory of a benchmark.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
-    /// What the records are.
+    /// Settings and machines.
     pub header: Header,
-    /// In the order in which they were made.
+    /// Records, in the order in which they were made.
     pub records: Vec<Record>,
 }
 
 impl Stored {
-    /// Reads a directory. An incomplete last line, from a run that was killed, is left out.
+    /// Reads a directory. An incomplete last line, from a killed process, is ignored.
     ///
     /// # Errors
-    /// No benchmark in the directory, or broken files.
+    /// When the directory contains no benchmark or damaged files.
     pub fn read(directory: &Path) -> Result<Self, Error> {
         let header = read_header(directory)?.ok_or_else(|| Error::Missing { directory: directory.into() })?;
         let file = directory.join(RECORDS_FILE);
@@ -60,26 +58,26 @@ impl Stored {
         Ok(Self { header, records })
     }
 
-    /// Whether nothing is missing.
+    /// Whether all records are present.
     pub fn is_complete(&self) -> bool {
         self.records.len() as u64 == self.header.configuration.records()
     }
 }
 
-/// Keeps records in a directory, one line each, as they are made.
+/// Stores records in a directory, one line each, as they are made.
 #[derive(Debug)]
 pub struct Journal {
-    /// Locked, for as long as it is open.
+    /// File of records, locked while it is open.
     file: File,
     path: PathBuf,
     done: HashSet<Key>,
 }
 
 impl Journal {
-    /// Starts in a directory that is new or empty.
+    /// Starts a benchmark in a new or empty directory.
     ///
     /// # Errors
-    /// A directory that holds anything, or cannot be written.
+    /// When the directory contains files or cannot be written.
     pub fn create(directory: &Path, plan: &Plan, session: Session) -> Result<Self, Error> {
         if read_header(directory)?.is_some() {
             return Err(Error::Exists { directory: directory.into() });
@@ -87,7 +85,8 @@ impl Journal {
         let failed = |action| move |source| Error::Io { action, path: directory.into(), source };
         fs::create_dir_all(directory).map_err(failed("create the directory"))?;
         for entry in fs::read_dir(directory).map_err(failed("read"))? {
-            if entry.map_err(failed("read"))?.file_name() != UNFINISHED_CONFIG_FILE {
+            let name = entry.map_err(failed("read"))?.file_name();
+            if !output_file::is_unfinished(&name.to_string_lossy()) {
                 return Err(Error::Foreign { directory: directory.into() });
             }
         }
@@ -102,10 +101,10 @@ impl Journal {
         Ok(Self { file, path, done: HashSet::new() })
     }
 
-    /// Goes on where another process ended; starts where there is nothing yet.
+    /// Resumes a benchmark, or starts it when the directory is empty.
     ///
     /// # Errors
-    /// A directory with anything else, a benchmark of another configuration, broken files.
+    /// When the directory contains other files, a benchmark with other settings, or damaged files.
     pub fn resume(directory: &Path, plan: &Plan, session: Session) -> Result<Self, Error> {
         let Some(mut header) = read_header(directory)? else {
             return Self::create(directory, plan, session);
@@ -121,7 +120,7 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed("read"))?;
         let (records, whole) = parse(&bytes, &header.configuration, &path)?;
-        // What was being written when it was killed.
+        // Removes an incomplete last line.
         file.set_len(whole as u64).map_err(failed("write"))?;
         file.seek(SeekFrom::End(0)).map_err(failed("write"))?;
         if header.sessions.last() != Some(&session) {
@@ -131,7 +130,7 @@ impl Journal {
         Ok(Self { file, path, done: records.iter().map(Record::key).collect() })
     }
 
-    /// How many records there were at the start.
+    /// Number of records at the start.
     pub fn len(&self) -> usize {
         self.done.len()
     }
@@ -141,25 +140,25 @@ impl Journal {
         self.done.is_empty()
     }
 
-    /// What was done before: never to be done again.
+    /// Keys of the records at the start.
     pub fn done(&self) -> &HashSet<Key> {
         &self.done
     }
 
-    /// Keeps one more record. When this returns, the death of the process does not lose it.
+    /// Stores one record. After this call, killing the process does not lose it.
     ///
     /// # Errors
-    /// When it cannot be written, for instance to a full disk.
+    /// When the record cannot be written, for instance because the disk is full.
     pub fn append(&mut self, record: &Record) -> Result<(), Error> {
         let written = serde_json::to_string(record)
             .map_err(io::Error::from)
-            // One call, one line: no buffer that could be lost.
+            // One call per line: there is no buffer that could be lost.
             .and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
         written.map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })
     }
 }
 
-/// `None` where there is no such file.
+/// Content of the configuration file; `None` when it does not exist.
 fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
     #[derive(Deserialize)]
     struct Version {
@@ -171,7 +170,7 @@ fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        // A file of that name that is no text is not ours.
+        // A binary file of that name is not ours.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             return Err(Error::Foreign { directory: directory.into() });
         }
@@ -189,14 +188,12 @@ fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
     serde_json::from_str(&text).map(Some).map_err(|error| broken(error.line(), error.to_string()))
 }
 
-/// Under its own name only when it is complete.
 fn write_header(directory: &Path, header: &Header) -> Result<(), Error> {
-    let (unfinished, path) = (directory.join(UNFINISHED_CONFIG_FILE), directory.join(CONFIG_FILE));
-    let written = serde_json::to_string_pretty(header)
-        .map_err(io::Error::from)
-        .and_then(|text| fs::write(&unfinished, text + "\n"))
-        .and_then(|()| fs::rename(&unfinished, &path));
-    written.map_err(|source| Error::Io { action: "write", path, source })
+    let file = OutputFile::new(&directory.join(CONFIG_FILE))?;
+    Ok(file.write(|out| {
+        serde_json::to_writer_pretty(&mut *out, header)?;
+        out.write_all(b"\n")
+    })?)
 }
 
 fn open_locked(directory: &Path) -> Result<(File, PathBuf), Error> {
@@ -207,13 +204,13 @@ fn open_locked(directory: &Path) -> Result<(File, PathBuf), Error> {
     match file.try_lock() {
         Ok(()) => Ok((file, path)),
         Err(TryLockError::WouldBlock) => Err(Error::Busy { directory: directory.into() }),
-        // A file system that knows no locks.
+        // A file system without locks.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok((file, path)),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }
 
-/// The records in complete lines, and how many bytes those take.
+/// Records of the complete lines, and the length of these lines in bytes.
 fn parse(bytes: &[u8], configuration: &Configuration, file: &Path) -> Result<(Vec<Record>, usize), Error> {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let mut records = Vec::new();
@@ -228,7 +225,7 @@ fn parse(bytes: &[u8], configuration: &Configuration, file: &Path) -> Result<(Ve
             return Err(broken("a run that this configuration does not have: delete the line".to_owned()));
         }
         if !seen.insert(key) {
-            return Err(broken("a run that was there before: delete the line".to_owned()));
+            return Err(broken("a run that is listed twice: delete the line".to_owned()));
         }
         records.push(record);
     }
@@ -320,8 +317,8 @@ mod tests {
     #[test]
     fn goes_on_elsewhere_and_says_so() {
         let place = tempfile::tempdir().unwrap();
-        // Where there is nothing yet, it starts; also where another was killed before it had begun.
-        fs::write(place.path().join(UNFINISHED_CONFIG_FILE), "{").unwrap();
+        // An empty directory is started, also when another process was killed before it had written anything.
+        fs::write(place.path().join(".unfinished-1.tmp"), "{").unwrap();
         drop(Journal::resume(place.path(), &plan(0), session(1)).unwrap());
         drop(Journal::resume(place.path(), &plan(0), session(1)).unwrap());
         drop(Journal::resume(place.path(), &plan(0), session(2)).unwrap());
@@ -363,7 +360,7 @@ mod tests {
             message(Journal::create(&file, &plan(0), session(1))).contains("cannot create the directory")
         );
         let missing = Stored::read(&place.path().join("nowhere")).unwrap_err().to_string();
-        assert!(missing.contains("holds no benchmark"), "{missing}");
+        assert!(missing.contains("contains no benchmark"), "{missing}");
     }
 
     #[test]
@@ -382,7 +379,7 @@ mod tests {
         let broken = message(format!("{}\ngarbage\n{}\n", lines[0], lines[1]));
         assert!(broken.contains("records.jsonl`, line 2: not a record"), "{broken}");
         let twice = message(format!("{text}{}\n", lines[1]));
-        assert!(twice.contains("line 4: a run that was there before"), "{twice}");
+        assert!(twice.contains("line 4: a run that is listed twice"), "{twice}");
         let foreign = message(text.replace("\"run\":0", "\"run\":2"));
         assert!(foreign.contains("line 1: a run that this configuration does not have"), "{foreign}");
         fs::write(place.path().join(CONFIG_FILE), "{\"schema\": 2}").unwrap();

@@ -2,12 +2,12 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// A computer.
+/// Computer that ran the benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Name of the CPU, where the system tells.
+    /// Name of the CPU, where the system reports it.
     pub cpu: Option<String>,
-    /// How many threads it runs at a time.
+    /// Number of hardware threads.
     pub cores: Option<usize>,
     /// Operating system.
     pub system: String,
@@ -16,7 +16,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// This computer.
     pub fn this() -> Self {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
@@ -34,20 +34,20 @@ fn cpu_name(info: &str) -> Option<String> {
     Some(name.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Where and with what some of the records were made.
+/// Machine and program of one part of the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Name and version of the program.
     pub program: String,
-    /// The commit it was built from, where that is known.
+    /// Commit of the program, where known.
     pub commit: Option<String>,
-    /// The compiler it was built with, where that is known.
+    /// Compiler of the program, where known.
     pub compiler: Option<String>,
-    /// Whether it was built with all optimisation.
+    /// Whether the program was built with full optimization.
     pub optimised: bool,
-    /// The computer.
+    /// Computer.
     pub machine: Machine,
-    /// How many runs there were side by side.
+    /// Number of parallel runs.
     pub jobs: usize,
 }
 

@@ -1,7 +1,7 @@
-//! The paper's evaluation (Sec. VII): every method on the same random problems, again and again.
+//! The paper's evaluation (Sec. VII): every method on the same random problems.
 //!
-//! A [`Configuration`] says what is to be done, a [`Plan`] is one that was checked and lists the problems in order, [`run`] solves
-//! them, and each solved problem is a [`Record`] that a [`Journal`] keeps, so that a run that was killed can go on where it was.
+//! A [`Configuration`] holds the settings. A [`Plan`] is a checked configuration and lists the problems in order. [`run`] solves them. Each
+//! solved problem is a [`Record`], which a [`Journal`] stores at once, so that a killed benchmark can be resumed.
 //!
 //! ```
 //! use pcr99_lab::monte_carlo::{self, Configuration, Jobs, Plan, Size};
@@ -20,7 +20,7 @@
 //!     records.push(record);
 //!     Ok(())
 //! })?;
-//! // Two problems with known and two with unknown scale; each also fitted on its true inliers.
+//! // Two problems with known and two with unknown scale, each solved by the method and by the reference.
 //! assert_eq!(records.len(), 8);
 //! assert!(records.iter().all(|record| record.rotation_deg < Some(5.0)));
 //! # Ok::<(), monte_carlo::Error>(())
@@ -32,27 +32,27 @@
 //! [`Record`]: crate::monte_carlo::Record
 //! [`Journal`]: crate::monte_carlo::Journal
 
-/// What is to be done.
+/// Settings of a benchmark.
 mod configuration;
 
-/// Who is compared.
+/// Estimators that are compared.
 mod estimator;
 
 mod error;
 
-/// The directory that keeps records while they are made.
+/// Directory that stores the records.
 mod journal;
 
-/// Where and with what the records were made.
+/// Machine and program that made the records.
 mod machine;
 
-/// From a configuration to a list of problems.
+/// Checked configuration and its list of problems.
 mod plan;
 
-/// What came out of one run.
+/// Result of one run.
 mod record;
 
-/// Solves what is planned.
+/// Solves the planned problems.
 mod runner;
 
 pub use configuration::{Configuration, ScaleMode, Size};

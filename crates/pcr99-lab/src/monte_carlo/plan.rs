@@ -4,44 +4,44 @@ use pcr99_baselines::Method;
 use super::{Configuration, Error, Estimator, Key, ScaleMode, Size};
 use crate::{Recipe, ScaleChoice, Shape};
 
-/// The largest number of runs.
+/// Largest number of runs. It keeps the number of records below 2⁶⁴.
 pub const MOST_RUNS: u64 = 1_000_000;
 
-/// The threshold of every method, in standard deviations of the noise.
+/// Inlier threshold of every method, in standard deviations of the noise, as in the paper.
 const THRESHOLD_IN_SIGMA: f64 = 5.0;
 
-/// A configuration that was checked: a list of problems, and who is to solve each.
+/// Checked configuration: the list of problems, and the estimators that solve each.
 #[derive(Debug, Clone)]
 pub struct Plan {
     configuration: Configuration,
-    /// Everything about a problem but its size, scale and seed.
+    /// Choices that all problems share; size, scale and seed differ.
     recipe: Recipe,
     threshold: Positive,
 }
 
-/// One problem.
+/// One problem of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Case {
-    /// Whether the scale is told.
+    /// Whether the methods know the scale.
     pub scale: ScaleMode,
-    /// How large and how hard it is.
+    /// Number of matches and outlier ratio.
     pub size: Size,
-    /// Counted from 0.
+    /// Number of the run, counted from 0.
     pub run: u64,
 }
 
 impl Case {
-    /// What a record of `estimator` on this problem is known by.
+    /// Key of the record of `estimator` on this problem.
     pub fn key(&self, estimator: Estimator) -> Key {
         Key::new(estimator.name(), self.scale, self.size, self.run)
     }
 }
 
 impl Plan {
-    /// Checks a configuration; `shape` is what its name stands for.
+    /// Checks a configuration. `shape` is the shape that its name stands for.
     ///
     /// # Errors
-    /// A setting that makes no sense, or a shape that has not enough points.
+    /// When a setting is invalid, or the shape has too few points.
     pub fn new(configuration: Configuration, shape: Shape) -> Result<Self, Error> {
         let mut configuration =
             Configuration { shape: shape.name().to_owned(), shape_digest: digest(&shape), ..configuration };
@@ -51,7 +51,7 @@ impl Plan {
         let by_size =
             |a: &Size, b: &Size| a.points.cmp(&b.points).then(a.outlier_ratio.total_cmp(&b.outlier_ratio));
         for Size { outlier_ratio, .. } in sizes.iter_mut() {
-            // A negative zero would be another key.
+            // Turns -0 into 0, which would be another key.
             *outlier_ratio += 0.0;
             if !(0.0..1.0).contains(outlier_ratio) {
                 return Err(Error::Ratio { value: *outlier_ratio });
@@ -70,7 +70,7 @@ impl Plan {
             return Err(Error::TimeLimit { value: *time_limit });
         }
         if *scales == [ScaleMode::Unknown] && !methods.iter().any(|method| method.finds_scale()) {
-            return Err(Error::NobodyFindsScale);
+            return Err(Error::NoMethodFindsScale);
         }
         let threshold = Positive::new("threshold", THRESHOLD_IN_SIGMA * *noise)?;
         let recipe = Recipe::default()
@@ -81,7 +81,7 @@ impl Plan {
         for &size in &plan.configuration.sizes {
             let case = Case { scale: ScaleMode::Known, size, run: 0 };
             let recipe = plan.recipe(&case)?;
-            // A cloud may be too small; better seen now than after an hour.
+            // Finds a cloud that is too small now, not after an hour.
             if matches!(recipe.shape(), Shape::Cloud { .. }) {
                 recipe.generate()?;
             }
@@ -89,12 +89,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The configuration, its lists sorted.
+    /// Configuration, with sorted lists.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
-    /// Every problem. The run is the slowest to change: where it is stopped, all sizes have been met about equally often.
+    /// All problems. The run changes most slowly, so that an unfinished benchmark has about as many runs of each size.
     pub fn cases(&self) -> impl Iterator<Item = Case> {
         let Configuration { scales, sizes, runs, .. } = &self.configuration;
         (0..*runs).flat_map(move |run| {
@@ -102,7 +102,7 @@ impl Plan {
         })
     }
 
-    /// Who solves a problem, one after the other. Another begins in each run, so that nobody always comes first.
+    /// Estimators of a problem, in order. Each run starts with another method, so that no method always comes first.
     pub fn estimators(&self, case: &Case) -> Vec<Estimator> {
         let mut order = self.configuration.estimators(case.scale);
         if let [_, methods @ ..] = &mut order[..] {
@@ -112,12 +112,12 @@ impl Plan {
         order
     }
 
-    /// The seed of a problem: equal for all methods and both scale modes, else unrelated. Below 2⁵³, so that every reader of JSON
-    /// keeps it.
+    /// Seed of a problem: equal for all methods and both scale modes, otherwise unrelated. It is below 2⁵³, so that every JSON reader keeps it
+    /// exactly.
     pub fn seed(&self, case: &Case) -> u64 {
         let parts = [case.size.points as u64, case.size.outlier_ratio.to_bits(), case.run];
         let mixed = parts.iter().fold(self.configuration.seed, |seed, part| {
-            // The second number, since the first is used for the streams of a problem.
+            // The second number, because the first one seeds the streams of a problem.
             let mut random = Random::new(seed ^ part.rotate_left(32));
             random.bits();
             random.bits()
@@ -125,10 +125,10 @@ impl Plan {
         mixed >> 11
     }
 
-    /// How a problem is made.
+    /// Recipe of a problem.
     ///
     /// # Errors
-    /// A number of points that is too small or too large.
+    /// When the number of points is too small or too large.
     pub fn recipe(&self, case: &Case) -> Result<Recipe, Error> {
         let choice = match case.scale {
             ScaleMode::Known => ScaleChoice::Fixed(1.0),
@@ -139,7 +139,7 @@ impl Plan {
         Ok(recipe.with_seed(self.seed(case)))
     }
 
-    /// What the methods are told of the scale.
+    /// Scale as the methods get it.
     pub(super) fn scale(case: &Case) -> Scale {
         match case.scale {
             ScaleMode::Known => Scale::one(),
@@ -147,18 +147,18 @@ impl Plan {
         }
     }
 
-    /// The inlier threshold of every method: `5σ`.
+    /// Inlier threshold of every method: `5σ`.
     pub fn threshold(&self) -> Positive {
         self.threshold
     }
 }
 
-/// The place of a method in the order of figures and tables.
+/// Place of a method in the order of figures and tables.
 fn place(method: Method) -> usize {
     Method::ALL.iter().position(|&other| other == method).unwrap_or(Method::ALL.len())
 }
 
-/// A number that tells the points of a given cloud from others: FNV-1a over their bits.
+/// Digest of the points of a given cloud: FNV-1a over their bits.
 fn digest(shape: &Shape) -> Option<String> {
     let Shape::Cloud { points, .. } = shape else { return None };
     let bytes = points.as_flattened().iter().flat_map(|x| x.to_bits().to_le_bytes());

@@ -2,55 +2,55 @@ use serde::{Deserialize, Serialize};
 
 use super::{ScaleMode, Size};
 
-/// What came out of one run: a line of `records.jsonl`.
+/// Result of one run: a line of `records.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the method, or `true-inliers`.
     pub method: String,
-    /// Whether the scale was told.
+    /// Whether the method knew the scale.
     pub scale: ScaleMode,
     /// Number of matches.
     pub points: usize,
-    /// Share of wrong ones.
+    /// Outlier ratio.
     pub outlier_ratio: f64,
-    /// Which run, from 0.
+    /// Number of the run, counted from 0.
     pub run: u64,
     /// Seed of the problem, as for `pcr99 simulate`.
     pub seed: u64,
-    /// Angle between the rotation found and the true one, in degrees; as the other errors, `None` without a transform.
+    /// Rotation error in degrees; all errors are `None` without a transform.
     pub rotation_deg: Option<f64>,
-    /// Distance of the translations, in target units.
+    /// Translation error, in target units.
     pub translation: Option<f64>,
-    /// Difference of the scales.
+    /// Scale error, absolute.
     pub scale_error: Option<f64>,
-    /// What it came to.
+    /// Outcome.
     pub status: Outcome,
-    /// How many matches agree.
+    /// Number of inliers found.
     pub inliers: usize,
     /// log₁₀ of the number of false alarms.
     pub log10_nfa: Option<f64>,
-    /// Why the search ended; `None` for a plain fit.
+    /// Why the search stopped; `None` for the reference, which does not search.
     pub stopped_because: Option<String>,
-    /// CPU time; `None` where it cannot be told from that of other runs side by side.
+    /// CPU time in seconds; `None` where parallel runs make it unknown.
     pub cpu_seconds: Option<f64>,
-    /// Wall-clock time.
+    /// Wall-clock time in seconds.
     pub wall_seconds: f64,
-    /// Why it failed, if it did.
+    /// Error message of a failed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What a run came to.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Registered, with evidence.
+    /// The answer is reliable.
     Registered,
-    /// A transform, not to be trusted.
+    /// There is a transform, but it is not reliable.
     NotReliable,
-    /// No transform.
+    /// There is no transform.
     NoSolution,
-    /// The method could not run at all, for instance for want of memory.
+    /// The method ended with an error, for instance too little memory.
     Failed,
 }
 
@@ -65,23 +65,23 @@ impl From<pcr99::Status> for Outcome {
 }
 
 impl Record {
-    /// What it is known by.
+    /// Key of the record.
     pub fn key(&self) -> Key {
         Key::new(&self.method, self.scale, self.size(), self.run)
     }
 
-    /// How large and how hard the problem was.
+    /// Number of matches and outlier ratio.
     pub fn size(&self) -> Size {
         Size { points: self.points, outlier_ratio: self.outlier_ratio }
     }
 
-    /// CPU time, or wall-clock time where there is none.
+    /// CPU time in seconds, or wall-clock time where none was measured.
     pub fn seconds(&self) -> f64 {
         self.cpu_seconds.unwrap_or(self.wall_seconds)
     }
 }
 
-/// What a record is known by: there is one of each.
+/// Unique key of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     estimator: String,

@@ -17,17 +17,17 @@ use pcr99_baselines::{Method, Solvers};
 use super::{Case, Error, Estimator, Key, Outcome, Plan, Record, ScaleMode};
 use crate::{Errors, Problem};
 
-/// Runs side by side.
+/// Number of parallel runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Jobs {
-    /// One at a time: times are what they should be.
+    /// One run at a time, for exact times.
     One,
-    /// So many at a time, which disturb each other's times.
+    /// Several runs at a time, which affect each other's times.
     Several(NonZero<usize>),
 }
 
 impl Jobs {
-    /// How many.
+    /// Number of parallel runs.
     pub fn count(self) -> usize {
         match self {
             Self::One => 1,
@@ -36,22 +36,22 @@ impl Jobs {
     }
 }
 
-/// How it ended.
+/// How a benchmark ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// All is done.
+    /// All problems are solved.
     Finished,
-    /// Asked to stop; the runs under way are lost.
+    /// The caller interrupted it; unfinished runs are lost.
     Interrupted,
 }
 
-/// Solves everything planned but what `is_done`, and hands each record to `keep`. Asks now and then whether it is `interrupted`.
+/// Solves all planned problems, except those that are already done, and passes each record to `keep`. Checks `interrupted` regularly.
 ///
-/// A search is on one thread. Before its first run each method solves one problem that is not counted, so that nobody pays for
-/// memory and code that are touched for the first time.
+/// Each search uses one thread. Before its first run, each method solves one problem that is not counted, so that no run includes first
+/// accesses to memory and code.
 ///
 /// # Errors
-/// A problem that cannot be made, or the error of `keep`, which ends it. A method that cannot solve a problem is no error but a record.
+/// When a problem cannot be generated, or when `keep` fails. A method that cannot solve a problem gives a record, not an error.
 pub fn run(
     plan: &Plan,
     is_done: &(dyn Fn(&Key) -> bool + Sync),
@@ -98,7 +98,7 @@ fn side_by_side(
     keep: &mut dyn FnMut(Record) -> Result<(), Error>,
 ) -> Result<Ended, Error> {
     let tasks = Mutex::new(tasks);
-    // Somebody was interrupted, or nobody wants the records any more.
+    // Set when a worker was interrupted or `keep` failed.
     let ended = AtomicBool::new(false);
     let ask = || ended.load(Ordering::Relaxed) || interrupted();
     let work = |sender: mpsc::SyncSender<Result<Record, Error>>| {
@@ -137,7 +137,7 @@ fn side_by_side(
     Ok(if ended.into_inner() { Ended::Interrupted } else { Ended::Finished })
 }
 
-/// A problem, ready to be solved.
+/// Generated problem.
 struct Task {
     case: Case,
     problem: Problem,
@@ -152,29 +152,29 @@ impl Task {
     }
 }
 
-/// Solves one problem after the other.
+/// Solves problems one after the other.
 struct Worker<'a> {
     plan: &'a Plan,
     solvers: Solvers,
     clock: Clock,
     interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// Who has solved a problem before, in which scale mode.
+    /// Methods that have already solved a problem in a scale mode.
     warm: HashSet<(Method, ScaleMode)>,
 }
 
-/// Whose CPU time counts.
+/// CPU clock of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clock {
-    /// All of the process, which does nothing else.
+    /// Clock of the process, when it does nothing else.
     Process,
-    /// That of the calling thread.
+    /// Clock of the calling thread.
     Thread,
 }
 
-/// From this number of matches on, our method works on a thread of its own even when it is told to use one.
+/// Number of matches from which the default method always starts its own thread, so that the clock of the calling thread misses it.
 const OWN_THREAD: usize = 2048;
 
-/// For a run that does not count.
+/// Time limit of the first run of a method, which is not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 impl<'a> Worker<'a> {
@@ -182,7 +182,7 @@ impl<'a> Worker<'a> {
         Self { plan, solvers: Solvers::new(), clock, interrupted, warm: HashSet::new() }
     }
 
-    /// `None` when it was interrupted.
+    /// Record of one run; `None` when it was interrupted.
     fn solve(&mut self, task: &Task, estimator: Estimator) -> Option<Record> {
         let limit =
             Duration::try_from_secs_f64(self.plan.configuration().time_limit).unwrap_or(Duration::MAX);
@@ -226,7 +226,7 @@ impl<'a> Worker<'a> {
             Ok(found) => {
                 let errors =
                     found.target_from_source.map(|model| Errors::between(&model, &task.problem.truth));
-                // JSON has no infinities.
+                // JSON has no infinity.
                 let finite = |error: Option<f64>| error.filter(|error| error.is_finite());
                 Record {
                     rotation_deg: errors.map(|errors| errors.rotation_deg),
@@ -243,7 +243,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// The CPU time from now on; `None` where it cannot be told from that of others.
+    /// CPU time from now on; `None` where it cannot be separated from that of parallel runs.
     fn clock_for(&self, task: &Task, estimator: Estimator) -> Option<Box<dyn Fn() -> Duration>> {
         match self.clock {
             Clock::Process => {
@@ -273,10 +273,10 @@ impl<'a> Worker<'a> {
             let fitted = task.pairs.fit(scale, &task.problem.inliers());
             return Ok(fitted.map_or_else(nothing, |model| assess(&task.pairs, &model, threshold)));
         };
-        // Unrelated to the streams that the problem was made from.
+        // Independent of the streams of the problem.
         let seed = Random::new(!task.problem.seed).bits();
         let (start, cpu) = (Instant::now(), self.clock_for(task, estimator));
-        // CPU time is what counts, but slow to ask for, and never ahead of the wall clock.
+        // The limit is in CPU time. Reading it is slow, so the wall clock, which is never behind, is checked first.
         let is_late = || start.elapsed() >= limit && cpu.as_ref().is_none_or(|cpu| cpu() >= limit);
         let stop = || match (self.interrupted)() {
             true => Some(StopRequest::Interrupted),
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(one, bare(Jobs::Several(NonZero::new(3).unwrap())));
     }
 
-    /// Also where there are too few right matches for a fit.
+    /// Includes problems with too few inliers for a fit.
     #[test]
     fn the_reference_is_right_and_nothing_is_invented() {
         for record in records(&plan(Size::grid(&[60], &[0.5]), 10.0), Jobs::One) {

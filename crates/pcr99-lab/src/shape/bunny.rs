@@ -3,16 +3,15 @@
 use std::sync::LazyLock;
 
 use pcr99::random::Random;
+use pcr99_base::vector::{cross, minus, norm, plus, times};
 
 use super::subset;
-use crate::vector::{Vector, add, cross, norm, subtract, times};
 
 /// Parsed once, on first use.
 static BUNNY: LazyLock<Mesh> = LazyLock::new(|| Mesh::parse(include_str!("../../data/bunny.obj")));
 
-/// Up to 1839 points: a random subset of the vertices, the paper's downsampling. More: points
-/// uniform on the triangles.
-pub(super) fn sample(n: usize, random: &mut Random) -> Vec<Vector> {
+/// Up to 1839 points: a random subset of the vertices, as the paper downsamples. More points: uniform on the triangles.
+pub(super) fn sample(n: usize, random: &mut Random) -> Vec<[f64; 3]> {
     if n <= BUNNY.vertices.len() {
         subset(&BUNNY.vertices, n, random)
     } else {
@@ -21,14 +20,14 @@ pub(super) fn sample(n: usize, random: &mut Random) -> Vec<Vector> {
 }
 
 struct Mesh {
-    vertices: Vec<Vector>,
+    vertices: Vec<[f64; 3]>,
     triangles: Vec<[usize; 3]>,
-    /// Area of triangles `0..=i`, for choosing one by its area.
+    /// Total area of the triangles `0..=i`, to choose a triangle by its area.
     area_up_to: Vec<f64>,
 }
 
 impl Mesh {
-    /// Reads `v x y z` and `f i j k` lines. Our own file: anything else is a bug, hence the panics.
+    /// Reads `v x y z` and `f i j k` lines. The file is part of the crate, so anything else is a bug and panics.
     fn parse(text: &str) -> Self {
         let mut vertices = Vec::new();
         let mut triangles: Vec<[usize; 3]> = Vec::new();
@@ -44,17 +43,16 @@ impl Mesh {
             .iter()
             .map(|corners| {
                 let [a, b, c] = corners.map(|i| vertices[i]);
-                total += 0.5 * norm(cross(subtract(b, a), subtract(c, a)));
+                total += 0.5 * norm(cross(minus(b, a), minus(c, a)));
                 total
             })
             .collect();
         Self { vertices, triangles, area_up_to }
     }
 
-    /// A point, uniform on the surface: a triangle by its area, then with uniform `u`, `v` the point
-    /// `(1 − √u)·a + √u·(1 − v)·b + √u·v·c`, for the area within a share `r` of the height from
-    /// `a` grows as `r²`.
-    fn on_surface(&self, random: &mut Random) -> Vector {
+    /// Point, uniform on the surface: a triangle chosen by its area, then the point `(1 − √u)·a + √u·(1 − v)·b + √u·v·c` with uniform `u`, `v`.
+    /// The root makes it uniform, because the area within a fraction `r` of the height from `a` grows as `r²`.
+    fn on_surface(&self, random: &mut Random) -> [f64; 3] {
         let total = self.area_up_to.last().copied().unwrap_or(0.0);
         let position = random.uniform() * total;
         let chosen = self.area_up_to.partition_point(|&area| area <= position);
@@ -62,7 +60,7 @@ impl Mesh {
         let [a, b, c] = self.triangles[chosen.min(self.triangles.len() - 1)].map(|i| self.vertices[i]);
         let root = random.uniform().sqrt();
         let along = random.uniform();
-        add(times(1.0 - root, a), add(times(root * (1.0 - along), b), times(root * along, c)))
+        plus(times(1.0 - root, a), plus(times(root * (1.0 - along), b), times(root * along, c)))
     }
 }
 
@@ -74,7 +72,7 @@ fn three<T: std::str::FromStr>(text: &str) -> [T; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::dot;
+    use pcr99_base::vector::dot;
 
     #[test]
     fn the_file_is_whole() {
@@ -103,11 +101,11 @@ mod tests {
     #[test]
     fn many_points_lie_on_triangles_in_proportion_to_area() {
         let points = sample(4000, &mut Random::new(3));
-        let on_triangle = |p: Vector, corners: &[usize; 3]| {
+        let on_triangle = |p: [f64; 3], corners: &[usize; 3]| {
             let [a, b, c] = corners.map(|i| BUNNY.vertices[i]);
-            let normal = cross(subtract(b, a), subtract(c, a));
-            let side = |p: Vector, q: Vector, x: Vector| dot(normal, cross(subtract(q, p), subtract(x, p)));
-            dot(normal, subtract(p, a)).abs() < 1e-9 * norm(normal)
+            let normal = cross(minus(b, a), minus(c, a));
+            let side = |p: [f64; 3], q: [f64; 3], x: [f64; 3]| dot(normal, cross(minus(q, p), minus(x, p)));
+            dot(normal, minus(p, a)).abs() < 1e-9 * norm(normal)
                 && [side(a, b, p), side(b, c, p), side(c, a, p)].iter().all(|s| *s > -1e-9)
         };
         for &point in &points[..200] {
@@ -117,13 +115,13 @@ mod tests {
         let (mut centroid, mut total) = ([0.0; 3], 0.0);
         for corners in &BUNNY.triangles {
             let [a, b, c] = corners.map(|i| BUNNY.vertices[i]);
-            let area = 0.5 * norm(cross(subtract(b, a), subtract(c, a)));
-            centroid = add(centroid, times(area / 3.0, add(a, add(b, c))));
+            let area = 0.5 * norm(cross(minus(b, a), minus(c, a)));
+            centroid = plus(centroid, times(area / 3.0, plus(a, plus(b, c))));
             total += area;
         }
-        let mean = points.iter().fold([0.0; 3], |sum, p| add(sum, times(1.0 / 4000.0, *p)));
+        let mean = points.iter().fold([0.0; 3], |sum, p| plus(sum, times(1.0 / 4000.0, *p)));
         // Standard deviation of a coordinate about 2.5, of the mean 0.04.
-        let gap = norm(subtract(mean, times(1.0 / total, centroid)));
+        let gap = norm(minus(mean, times(1.0 / total, centroid)));
         assert!(gap < 0.2, "{gap}");
     }
 
@@ -134,13 +132,13 @@ mod tests {
             Mesh::parse("# two\nv 0 0 0\nv 2 0 0\nv 0 1 0\nv 10 0 0\nv 12 0 0\nv 10 3 0\nf 1 2 3\nf 4 5 6");
         assert_eq!(mesh.area_up_to, [1.0, 4.0]);
         let mut random = Random::new(4);
-        let points: Vec<Vector> = (0..20_000).map(|_| mesh.on_surface(&mut random)).collect();
-        let (small, large): (Vec<Vector>, Vec<Vector>) = points.into_iter().partition(|p| p[0] < 5.0);
+        let points: Vec<[f64; 3]> = (0..20_000).map(|_| mesh.on_surface(&mut random)).collect();
+        let (small, large): (Vec<[f64; 3]>, Vec<[f64; 3]>) = points.into_iter().partition(|p| p[0] < 5.0);
         assert!(small.len().abs_diff(5000) < 300, "{}", small.len());
         for (part, centroid) in [(small, [2.0 / 3.0, 1.0 / 3.0, 0.0]), (large, [32.0 / 3.0, 1.0, 0.0])] {
             let share = 1.0 / part.len() as f64;
-            let mean = part.iter().fold([0.0; 3], |sum, p| add(sum, times(share, *p)));
-            assert!(norm(subtract(mean, centroid)) < 0.04, "{mean:?}");
+            let mean = part.iter().fold([0.0; 3], |sum, p| plus(sum, times(share, *p)));
+            assert!(norm(minus(mean, centroid)) < 0.04, "{mean:?}");
         }
     }
 }

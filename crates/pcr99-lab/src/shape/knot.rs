@@ -10,22 +10,21 @@
 use std::f64::consts::TAU;
 
 use pcr99::random::Random;
+use pcr99_base::vector::{cross, dot, norm, plus, times, unit};
 
-use crate::vector::{Vector, add, cross, dot, norm, times, unit};
-
-/// `ρ`.
+/// Radius `ρ` of the tube.
 const RADIUS: f64 = 0.5;
 
-/// Above the largest `‖c′‖·(1 + ρ·κ)`, which is 6.4312.
+/// Bound of the density for the rejection: above the largest `‖c′‖·(1 + ρ·κ)`, which is 6.4312.
 const DENSITY_BOUND: f64 = 6.44;
 
-/// The curve at one parameter `u`.
+/// Point and derivatives of the curve at a parameter `u`.
 struct Curve {
-    point: Vector,
+    point: [f64; 3],
     /// `c′`.
-    first: Vector,
+    first: [f64; 3],
     /// `c″`.
-    second: Vector,
+    second: [f64; 3],
 }
 
 impl Curve {
@@ -47,8 +46,8 @@ impl Curve {
     }
 }
 
-/// A point, uniform on the tube: `(u, θ)` kept in proportion to the area element.
-pub(super) fn on_tube(random: &mut Random) -> Vector {
+/// Point, uniform on the tube: `(u, θ)` accepted in proportion to the area element.
+pub(super) fn on_tube(random: &mut Random) -> [f64; 3] {
     loop {
         let curve = Curve::at(TAU * random.uniform());
         let (sine, cosine) = libm::sincos(TAU * random.uniform());
@@ -56,8 +55,8 @@ pub(super) fn on_tube(random: &mut Random) -> Vector {
         if random.uniform() * DENSITY_BOUND < density {
             let binormal = unit(cross(curve.first, curve.second));
             let normal = cross(binormal, unit(curve.first));
-            let offset = add(times(cosine, normal), times(sine, binormal));
-            return add(curve.point, times(RADIUS, offset));
+            let offset = plus(times(cosine, normal), times(sine, binormal));
+            return plus(curve.point, times(RADIUS, offset));
         }
     }
 }
@@ -65,16 +64,16 @@ pub(super) fn on_tube(random: &mut Random) -> Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::subtract;
+    use pcr99_base::vector::minus;
 
     /// Parameter of the curve point nearest to `x`: a scan, then Newton on `(c − x)·c′ = 0`.
-    fn nearest(x: Vector) -> f64 {
-        let distance = |u: f64| norm(subtract(Curve::at(u).point, x));
+    fn nearest(x: [f64; 3]) -> f64 {
+        let distance = |u: f64| norm(minus(Curve::at(u).point, x));
         let start = (0..400).map(|k| TAU * f64::from(k) / 400.0);
         let mut u = start.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap();
         for _ in 0..8 {
             let curve = Curve::at(u);
-            let offset = subtract(curve.point, x);
+            let offset = minus(curve.point, x);
             u -= dot(offset, curve.first) / (dot(curve.first, curve.first) + dot(offset, curve.second));
         }
         u
@@ -86,7 +85,7 @@ mod tests {
         let mut random = Random::new(1);
         for _ in 0..500 {
             let x = on_tube(&mut random);
-            let distance = norm(subtract(Curve::at(nearest(x)).point, x));
+            let distance = norm(minus(Curve::at(nearest(x)).point, x));
             assert!((distance - RADIUS).abs() < 1e-12, "{distance}");
         }
     }
@@ -121,7 +120,7 @@ mod tests {
             let u = nearest(x).rem_euclid(TAU);
             counts[(u / TAU * (3 * PARTS) as f64) as usize % PARTS] += 1.0;
             let curve = Curve::at(u);
-            outside += f64::from(dot(subtract(x, curve.point), curve.second) < 0.0);
+            outside += f64::from(dot(minus(x, curve.point), curve.second) < 0.0);
             // Half the ring plus ∫ρκ|cos θ| over it: ½ + ρκ/π.
             expected_outside += 0.5 + RADIUS * curve.curvature() / std::f64::consts::PI;
         }

@@ -1,26 +1,26 @@
-//! Surfaces with a closed formula for even sampling.
+//! Surfaces that are sampled by a closed formula.
 
 use pcr99::random::Random;
 
-use crate::{draw::direction, vector::Vector};
+use crate::draw::direction;
 
-/// A point, uniform on the surface of the cube `[−1, 1]³`: one of six equal faces, then a point of it.
-pub(super) fn on_cube(random: &mut Random) -> Vector {
+/// Point, uniform on the surface of the cube `[−1, 1]³`: one of six equal faces, then a point of it.
+pub(super) fn on_cube(random: &mut Random) -> [f64; 3] {
     let face = random.below(6);
     let mut point = std::array::from_fn(|_| 2.0 * random.uniform() - 1.0);
     point[face / 2] = if face.is_multiple_of(2) { 1.0 } else { -1.0 };
     point
 }
 
-/// A point, uniform on the unit sphere.
-pub(super) fn on_sphere(random: &mut Random) -> Vector {
+/// Point, uniform on the unit sphere.
+pub(super) fn on_sphere(random: &mut Random) -> [f64; 3] {
     direction(random)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vector::norm;
+    use pcr99_base::vector::norm;
 
     #[test]
     fn cube_points_lie_on_the_six_faces_evenly() {
