@@ -14,6 +14,11 @@ use crate::{Evidence, StopReason};
 /// assert!(doubt.to_string().starts_with("the inliers lie at only 2 distinct places"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(tag = "code", rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum Doubt {
     /// Wrong matches alone could agree this well.

@@ -135,6 +135,7 @@ pub struct Counters {
 
 /// A transform that might be the answer, with the evidence for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Candidate {
     /// The transform from source to target.
@@ -157,6 +158,7 @@ impl Candidate {
 /// A rival is a candidate that would be registered on its own and moves most inliers of the answer by more than three
 /// thresholds. The strongest one is named.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Rival {
     /// The transform from source to target.

@@ -21,7 +21,7 @@ fn with_threshold(threshold: f64) -> Params {
 }
 
 /// Asserts that an answer is right, or not registered.
-fn assert_right_or_unreliable(
+fn assert_right_or_not_registered(
     found: &Registration,
     truth: &Similarity,
     points: &[[f64; 3]],
@@ -209,7 +209,7 @@ fn a_tight_wrong_cluster_is_no_proof() {
                 (Scale::one(), Params::new()),
             ] {
                 let found = solve(&pairs(&p), scale, &params).unwrap();
-                assert_right_or_unreliable(
+                assert_right_or_not_registered(
                     &found,
                     &p.truth,
                     &p.source,
@@ -243,7 +243,7 @@ fn flat_thin_and_round_shapes() {
             for scale in [Scale::one(), Scale::Unknown] {
                 let found = solve(&pairs(&p), scale, &with_threshold(0.05)).unwrap();
                 // Rotating a rod about its axis moves its points by no more than its thickness.
-                assert_right_or_unreliable(
+                assert_right_or_not_registered(
                     &found,
                     &p.truth,
                     &p.source,
@@ -591,7 +591,7 @@ fn an_enormous_threshold_does_no_harm() {
     let p = problem(500, 250, 1.0, 2);
     for threshold in [1.0, 50.0] {
         let found = solve(&pairs(&p), Scale::one(), &with_threshold(threshold)).unwrap();
-        assert_right_or_unreliable(&found, &p.truth, &p.source, 0.15, &format!("{threshold}"));
+        assert_right_or_not_registered(&found, &p.truth, &p.source, 0.15, &format!("{threshold}"));
         assert!(found.threshold < 0.5, "{}", found.threshold);
     }
 }

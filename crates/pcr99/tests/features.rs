@@ -49,3 +49,34 @@ fn serde() {
     let text = serde_json::to_value(found).expect("JSON");
     assert_eq!(serde_json::from_value::<Similarity>(text).expect("a transform"), found);
 }
+
+/// Candidates and doubts survive JSON; the name of a doubt there is its code.
+#[cfg(feature = "serde")]
+#[test]
+fn results_in_json() {
+    use pcr99::{Candidate, Doubt, Evidence, Similarity, Status, StopReason};
+
+    let doubts = [
+        Doubt::Chance { log10_nfa: 0.25 },
+        Doubt::FewPlaces { places: 2 },
+        Doubt::LooseRotation { deviation_deg: 7.5 },
+        Doubt::Ambiguous { evidence_ratio: 0.75 },
+        Doubt::NoConsensus { correspondences: 9 },
+        Doubt::Stopped { correspondences: 9, because: StopReason::TimeLimit },
+    ];
+    for doubt in doubts {
+        let value = serde_json::to_value(doubt).expect("JSON");
+        assert_eq!(value["code"], doubt.code());
+        assert_eq!(serde_json::from_value::<Doubt>(value).expect("a doubt"), doubt);
+    }
+    let transform = Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]).expect("valid");
+    let candidate = Candidate::new(transform, 12, Evidence::new(-30.5, 11, 0.5, 0.0));
+    let value = serde_json::to_value(candidate).expect("JSON");
+    assert_eq!(serde_json::from_value::<Candidate>(value).expect("a candidate"), candidate);
+    for status in Status::ALL {
+        assert_eq!(serde_json::to_value(status).expect("JSON"), status.as_str());
+    }
+    for reason in StopReason::ALL {
+        assert_eq!(serde_json::to_value(reason).expect("JSON"), reason.as_str());
+    }
+}

@@ -47,6 +47,7 @@ use crate::{Correspondences, Doubt, Similarity};
 ///
 /// [`doubt`](Self::doubt) tests it against the conditions for a registered answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Evidence {
     /// log₁₀ of the number of false alarms: how often chance alone would produce such a consensus. At −3, it happens at most once in a
@@ -176,8 +177,8 @@ impl Judge {
             rotation_deviation_deg: 0.0,
             rival_evidence_ratio: 0.0,
         };
-        let significant = evidence.exceeds_chance();
-        let evidence = if significant { self.complete(evidence, consensus, background) } else { evidence };
+        let exceeds_chance = evidence.exceeds_chance();
+        let evidence = if exceeds_chance { self.complete(evidence, consensus, background) } else { evidence };
         Weighed { evidence, stands_out }
     }
 

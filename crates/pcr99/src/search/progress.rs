@@ -8,7 +8,7 @@ const ENOUGH_INLIERS: usize = 7;
 /// Lower bound on the fraction of the pairs of a consensus that pass all tests.
 const RECOGNITION_RATE: f64 = 0.6;
 
-/// Pairs tried in a round, at most, where a candidate stands out that is not reliable: this many, or a tenth of the effort where that
+/// Pairs tried in a round, at most, where a candidate stands out but is not registered: this many, or a tenth of the effort where that
 /// is more.
 pub(super) const DOUBTFUL_EFFORT: u64 = 10_000;
 /// Smallest allowance of a chunk, in pairs.
@@ -24,7 +24,7 @@ pub(super) struct Progress {
     pub(super) effort: u64,
     /// Pairs that may be tried of the current chunk.
     pub(super) allowance: u64,
-    /// Bound on `effort` where a candidate stands out that is not reliable.
+    /// Bound on `effort` where a candidate stands out but is not registered.
     pub(super) doubtful_effort: u64,
     /// Whether a bound on the pairs tried was reached.
     pub(super) limited: bool,
