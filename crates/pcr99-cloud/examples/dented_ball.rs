@@ -1,5 +1,5 @@
-//! Writes a small cloud with its normals and descriptors as `.npy`, for `cargo xtask compare` to hold against Open3D:
-//! `cargo run -p pcr99-cloud --example dented_ball -- DIRECTORY`.
+//! Writes a small cloud with its normals and descriptors as `.npy`, which `cargo xtask compare` compares with Open3D: `cargo run -p
+//! pcr99-cloud --example dented_ball -- DIRECTORY`.
 
 #![allow(unreachable_pub, reason = "shared with the tests")]
 

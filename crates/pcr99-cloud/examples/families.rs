@@ -1,10 +1,10 @@
-//! The verdict on generated scenes: `cargo run --release -p pcr99-cloud --example families -- [SEEDS] [FILTER] [all|wrong|viewpoints|guess]`.
+//! The verdict on generated scenes: `cargo run --release -p pcr99-cloud --example families -- [SEEDS] [FILTER] [all|wrong|viewpoints|initial]`.
 //!
 //! SEEDS is a range such as `1..20`; FILTER is a part of the families' names, or `-` for all. Right is within 15° and 6 voxels. `all`
-//! prints every pair, `wrong` those that are wrong and registered; `viewpoints` gives the sensors' places, `guess` gives a wrong pose as
-//! the start (the right one on even seeds).
+//! prints every pair, `wrong` those that are wrong and registered; `viewpoints` gives the positions of the sensors, `initial` gives a wrong initial pose
+//! (the right one on even seeds).
 
-#![allow(clippy::print_stdout, reason = "a table for whoever runs it")]
+#![allow(clippy::print_stdout, reason = "the table is its output")]
 #![allow(unreachable_pub, reason = "shared with the tests")]
 
 #[path = "../tests/scenes/mod.rs"]
@@ -30,7 +30,7 @@ fn main() {
         for seed in seeds.clone() {
             let scans = make(seed);
             let start = ProcessTime::now();
-            let found = run(&scans, seed, has("viewpoints"), has("guess"));
+            let found = run(&scans, seed, has("viewpoints"), has("initial"));
             cpu.push(start.elapsed().as_secs_f64());
             let pose = found.target_from_source.expect("a pose");
             let off = scans.truth.map(|truth| errors(&pose, &truth, &scans.source));
@@ -73,7 +73,12 @@ fn main() {
     println!("{:20} {:6} {:6} {:6} {:6}", "all", total[0], total[1], total[2], total[3]);
 }
 
-fn run(scans: &Scans, seed: u64, with_viewpoints: bool, with_guess: bool) -> pcr99_cloud::CloudRegistration {
+fn run(
+    scans: &Scans,
+    seed: u64,
+    with_viewpoints: bool,
+    with_initial_pose: bool,
+) -> pcr99_cloud::CloudRegistration {
     let viewpoints = scans.viewpoints.filter(|_| with_viewpoints);
     let prepare = |points: &[[f64; 3]], k: usize| {
         let raw = RawCloud::new(points).with_viewpoint(viewpoints.map(|v| v[k])).expect("a place");
@@ -81,19 +86,19 @@ fn run(scans: &Scans, seed: u64, with_viewpoints: bool, with_guess: bool) -> pcr
     };
     let (source, target) = (prepare(&scans.source, 0), prepare(&scans.target, 1));
     let mut params = RegisterParams::new();
-    if with_guess {
+    if with_initial_pose {
         let truth = scans.truth.unwrap_or_else(|| Similarity::IDENTITY);
         params = params.with_initial(if seed.is_multiple_of(2) {
             truth
         } else {
-            wrong_guess(seed, &truth, target.center())
+            wrong_initial_pose(seed, &truth, target.center())
         });
     }
     register(&source, &target, &params).expect("a registration")
 }
 
-/// Upright, and about where the target is, but turned by quarters, as whoever lines up walls by eye may do.
-fn wrong_guess(seed: u64, truth: &Similarity, center: [f64; 3]) -> Similarity {
+/// A wrong initial pose: upright and near the target, but rotated by quarter turns, as a manual alignment of walls may be.
+fn wrong_initial_pose(seed: u64, truth: &Similarity, center: [f64; 3]) -> Similarity {
     let mut random = Random::new(seed);
     let (c, s) = [(0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][random.below(3)];
     let turn = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]];
@@ -103,7 +108,7 @@ fn wrong_guess(seed: u64, truth: &Similarity, center: [f64; 3]) -> Similarity {
     )
 }
 
-/// Degrees, and the distance between where the two put the middle of the points.
+/// Error of `found`: the angle in degrees, and the distance between the two positions of the points' centre.
 fn errors(found: &Similarity, truth: &Similarity, points: &[[f64; 3]]) -> (f64, f64) {
     let n = points.len() as f64;
     let center = std::array::from_fn(|k| points.iter().map(|p| p[k]).sum::<f64>() / n);

@@ -9,7 +9,7 @@
 //!
 //! SEEDS is a list such as `1,2,3`; FILTER is a part of the pairs' names.
 
-#![allow(clippy::print_stdout, reason = "a table for whoever runs it")]
+#![allow(clippy::print_stdout, reason = "the table is its output")]
 #![allow(unreachable_pub, reason = "shared with the tests")]
 
 #[path = "../tests/common/mod.rs"]
@@ -27,7 +27,7 @@ use pcr99_cloud::{CloudRegistration, PreparedCloud, RawCloud, RegisterParams, re
 
 type Points = Vec<[f64; 3]>;
 
-/// Files that were read.
+/// Clouds that were read.
 #[derive(Default)]
 struct Files(HashMap<PathBuf, Points>);
 
@@ -62,9 +62,9 @@ fn main() {
     }
 }
 
-/// Every source with targets of other scenes, one in seven of all such pairs.
+/// Every source with targets of other scenes: one in seven of all such pairs.
 fn unrelated(all: &[Row]) -> Vec<Row> {
-    // 3DMatch and 3DLoMatch are of the same kitchen.
+    // 3DMatch and 3DLoMatch show the same kitchen.
     let scene = |row: &Row| match row.name.split('_').next() {
         Some("3dlomatch") => "3dmatch".to_owned(),
         name => name.unwrap_or_default().to_owned(),

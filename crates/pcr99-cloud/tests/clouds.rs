@@ -1,4 +1,4 @@
-//! Clouds in files: what each format holds comes back, and precision is not lost on the way.
+//! Clouds in files: every attribute that a format holds comes back, without loss of precision.
 
 mod fixtures;
 
@@ -27,7 +27,7 @@ impl Files {
         self.path(name)
     }
 
-    /// The cloud in a file of these bytes; points alone are the same.
+    /// The cloud in a file of these bytes. Reading only its points gives the same points.
     fn read(&self, name: &str, bytes: impl AsRef<[u8]>) -> Cloud {
         let path = self.with(name, bytes);
         let cloud = read_cloud(&path).expect(name);
@@ -43,7 +43,7 @@ impl Files {
 
 const WRITTEN: [&str; 7] = ["a.ply", "a.PCD", "a.xyz", "a.txt", "a.asc", "a.csv", "a.npy"];
 
-/// Everything survives in every format that is written; the position to the bit, though it is far from the origin.
+/// Every attribute survives in every format that is written. Positions far from the origin survive to the bit.
 #[test]
 fn what_is_written_is_read_back() {
     let files = Files::new();
@@ -72,7 +72,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(names.len(), WRITTEN.len(), "nothing else is left behind: {names:?}");
 }
 
-/// What was single precision stays so: half the bytes.
+/// Single precision stays single precision, with half the bytes.
 #[test]
 fn precision_is_no_more_than_needed() {
     let files = Files::new();
@@ -91,7 +91,7 @@ fn precision_is_no_more_than_needed() {
     }
 }
 
-/// Points that are missing are kept where that is usual, and dropped with all that is known of them where not.
+/// Missing points are kept in formats that hold them, and otherwise dropped with their attributes.
 #[test]
 fn missing_points() {
     let files = Files::new();
@@ -191,7 +191,7 @@ fn e57_scans() {
     assert!(off(spherical.points[0], [0.0, 2.0, 0.0]) < 1e-12);
     assert!(off(spherical.points[1], [0.0, 0.0, 3.0]) < 1e-12);
 
-    // A scan that promises more points than the file has bits is refused at once.
+    // A scan that declares more points than the file has bits is refused at once.
     let many = |xml: String| xml.replace("recordCount=\"3\"", "recordCount=\"999999999999\"");
     let absurd =
         read_cloud(&files.with("m.e57", e57(Kind::Cartesian, &[None], &rows, many))).expect_err("too many");
@@ -241,7 +241,7 @@ fn arrays_with_more_columns() {
     }
 }
 
-/// A file is read as what it is, whatever its name says.
+/// A file is read in the format of its signature, whatever its extension.
 #[test]
 fn contents_win_over_names() {
     let files = Files::new();
@@ -270,7 +270,7 @@ fn contents_win_over_names() {
     assert_eq!(files.read("t.pts", "1\n1 2 3 -500 9 8 7\n").colors, Some(vec![[9, 8, 7]]));
 }
 
-/// Any cloud, in any format, with any of its attributes.
+/// Any cloud with any attributes.
 fn clouds() -> impl Strategy<Value = Cloud> {
     let real = prop_oneof![-1e3..1e3f64, any::<f32>().prop_map(f64::from), any::<f64>()];
     (1..20usize).prop_flat_map(move |count| {
@@ -295,7 +295,7 @@ fn clouds() -> impl Strategy<Value = Cloud> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// PLY and text give back the same bits; text without the points that are missing.
+    /// PLY and text give back the same bits; text drops missing points.
     #[test]
     fn ply_and_text_lose_nothing(cloud in clouds()) {
         let files = Files::new();
@@ -334,7 +334,7 @@ proptest! {
     }
 }
 
-/// Every cloud of the real data, read with a sensible number of points. Without the data the test says that it is skipped.
+/// Every cloud of the real data is read with a plausible number of points. Without the data the test prints that it is skipped.
 #[test]
 #[allow(clippy::print_stderr, reason = "a table for whoever runs it with --nocapture")]
 fn real_clouds() {

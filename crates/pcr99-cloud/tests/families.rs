@@ -1,5 +1,5 @@
-//! The verdict on generated scenes: right where the scans tell, never registered where they do not. `examples/families.rs` has the whole
-//! table.
+//! The verdict on generated scenes: right poses are registered where the scans determine them, and wrong poses never are.
+//! `examples/families.rs` prints the whole table.
 
 #![allow(unreachable_pub, reason = "shared with the example")]
 
@@ -24,7 +24,7 @@ fn run(scans: &Scans, viewpoints: bool, params: &RegisterParams) -> CloudRegistr
     register(&prepare(&scans.source, 0), &prepare(&scans.target, 1), params).expect("an outcome")
 }
 
-/// The farthest that the found pose puts a point of the source from where it belongs, in voxels.
+/// Largest distance between the found and the true position of a source point, in voxels.
 fn off(found: &CloudRegistration, scans: &Scans) -> f64 {
     let (pose, truth) = (found.target_from_source.expect("a pose"), scans.truth.expect("one"));
     let apart = |&p: &[f64; 3]| {
@@ -51,7 +51,7 @@ fn scans_of_one_place_are_registered() {
         assert!(off(&found, &scans) < 1.5, "{family} {seed}: {} voxels", off(&found, &scans));
         let fit = found.assessment.expect("one");
         assert!(fit.conflict_fraction < 0.03, "{family} {seed}: {fit:?}");
-        // What is reported is what was judged.
+        // The reported numbers are those that were judged.
         let first = found.candidates[0];
         let evidence = found.matches.as_ref().expect("matches").evidence;
         assert_eq!((first.assessment, first.evidence), (fit, Some(evidence)), "{family} {seed}");
@@ -59,7 +59,7 @@ fn scans_of_one_place_are_registered() {
     }
 }
 
-/// Noise that grows with distance, what has moved, and sparse scans need not be registered, but are never registered wrongly.
+/// Scans with growing noise, moved objects or few points need not be registered, but are never registered wrongly.
 #[test]
 fn poor_scans_are_right_or_refused() {
     for (family, seed, expected) in [
@@ -119,12 +119,12 @@ fn viewpoints_do_no_harm() {
 }
 
 #[test]
-fn a_wrong_guess_is_not_believed_and_a_right_one_is() {
+fn a_wrong_initial_pose_is_not_registered_and_a_right_one_is() {
     let scans = scans("room view", 2);
     let truth = scans.truth.expect("one");
     let right = run(&scans, false, &RegisterParams::new().with_initial(truth));
     assert!(right.is_registered(), "{}", right.reason());
-    // Turned by a half about the middle of the target, as walls would have it.
+    // A half turn about the centre of the target, under which the walls still align.
     let n = scans.target.len() as f64;
     let middle: [f64; 3] = std::array::from_fn(|k| scans.target.iter().map(|p| p[k]).sum::<f64>() / n);
     let turn = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -133,14 +133,14 @@ fn a_wrong_guess_is_not_believed_and_a_right_one_is() {
     assert!(!wrong.is_registered(), "{}", wrong.reason());
 }
 
-/// Lazily made parts must not wait for each other: many runs with more threads than cores end, and agree.
+/// Parts that are computed lazily do not deadlock: many runs with more threads than cores end, and agree.
 #[test]
 fn many_threads_end_and_agree() {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let scans = scans("object", 2);
         for k in 0..24 {
-            // New clouds each time, so that everything is made anew.
+            // New clouds each time, so that everything is computed again.
             let found = run(&scans, false, &RegisterParams::new().with_threads(1 + k % 8));
             if sender.send((found.target_from_source, found.status)).is_err() {
                 return;

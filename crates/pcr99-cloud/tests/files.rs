@@ -1,4 +1,4 @@
-//! The public readers on files: which format is chosen, and what the errors of whole files say.
+//! Public readers on files: the choice of the format, and the errors of whole files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ impl Files {
         path
     }
 
-    /// The message for `path` without the directory, which differs from run to run.
+    /// The message without the directory, which differs from run to run.
     fn message(&self, error: &FileError) -> String {
         error.to_string().replace(&format!("{}/", self.0.path().display()), "")
     }
@@ -137,7 +137,7 @@ fn transposed_arrays_are_recognised() {
     assert!(read_matches(&files.with("s.npy", npy("|u1", "(6, 6)", &[0; 36]))).is_ok());
 }
 
-/// Files under a wrong name say what they are.
+/// Files with a wrong extension are named by their true format.
 #[test]
 fn a_wrong_name_is_recognised() {
     let files = Files::new();

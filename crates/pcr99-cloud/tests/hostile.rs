@@ -1,5 +1,5 @@
-//! Damaged files of every format: each reader must return, soon, with points or with an error of one
-//! line. A panic or an absurd allocation fails these tests, a long search makes them visibly slow.
+//! Damaged files of every format: each reader returns soon, with points or with an error of one line. A panic or an absurd allocation fails
+//! these tests; a long search makes them visibly slow.
 
 mod fixtures;
 
@@ -69,7 +69,7 @@ fn npy(descr: &str, shape: &str, bytes: usize) -> Vec<u8> {
         .concat()
 }
 
-/// All readers on `bytes` under `extension`; how many of the four succeed.
+/// Runs all readers on `bytes` under `extension`, and returns how many of the four succeed.
 fn read_all(extension: &str, bytes: &[u8]) -> usize {
     thread_local! {
         static DIRECTORY: TempDir = tempfile::tempdir().expect("a temporary directory");
@@ -79,7 +79,7 @@ fn read_all(extension: &str, bytes: &[u8]) -> usize {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let usual = panic::take_hook();
-        // Caught by the reader; to print each with its backtrace takes most of the time.
+        // The reader catches these panics. Printing each with a backtrace would take most of the time.
         panic::set_hook(Box::new(move |panic| {
             if !pcr99_cloud::files::panic_is_caught() {
                 usual(panic);
@@ -96,11 +96,11 @@ fn read_all(extension: &str, bytes: &[u8]) -> usize {
             cloud.len()
         }),
     ];
-    // Generous: a busy machine must not fail it, an endless loop must.
+    // Generous, so that a busy machine passes and an endless loop fails.
     assert!(began.elapsed() < Duration::from_secs(10));
     for result in &results {
         match result {
-            // Only compressed points, which may be all alike, take less than a byte each.
+            // Only compressed points, which may all be equal, take less than a byte each.
             Ok(count) => {
                 assert!((1..=1000 * bytes.len()).contains(count), "{count} from {} bytes", bytes.len())
             }
@@ -116,7 +116,7 @@ fn read_all(extension: &str, bytes: &[u8]) -> usize {
     results.iter().filter(|result| result.is_ok()).count()
 }
 
-/// The damage below would show nothing if the files were refused to begin with.
+/// The undamaged files are read. Otherwise the damage below would show nothing.
 #[test]
 fn the_files_are_valid_before_they_are_damaged() {
     for (extension, bytes) in VALID.iter() {
@@ -124,14 +124,14 @@ fn the_files_are_valid_before_they_are_damaged() {
     }
 }
 
-/// Short files cut after every byte, longer ones after about a hundred.
+/// Short files are cut after every byte, longer ones at about a hundred places.
 #[test]
 fn files_that_end_early() {
     for (extension, bytes) in VALID.iter() {
         let ends = (0..bytes.len()).step_by(bytes.len().div_ceil(100)).chain(bytes.len() - 9..bytes.len());
         for end in ends {
             let read = read_all(extension, &bytes[..end]);
-            // Text may end anywhere; the others know how much is to come.
+            // Text may end anywhere; the other formats know their length.
             if matches!(*extension, "npy" | "npz" | "las" | "laz" | "e57") {
                 assert_eq!(read, 0, "{extension} cut at {end}");
             }
@@ -177,7 +177,7 @@ proptest! {
         read_all(extension, &bytes);
     }
 
-    /// E57 pages have checksums, which would catch all of the above: changes that come with the right ones.
+    /// Page checksums of E57 files would catch all changes above, so these changes come with correct checksums.
     #[test]
     fn changed_pages(changes in vec((any::<Index>(), any::<u8>()), 1..6), digits in any::<bool>()) {
         let (_, mut bytes) = VALID.iter().find(|(extension, _)| *extension == "e57").expect("a file").clone();
@@ -188,7 +188,7 @@ proptest! {
         read_all("e57", &with_checksums(bytes));
     }
 
-    /// The compressed bytes of LAZ files, and the records that say how they are compressed.
+    /// Changes the compressed bytes of LAZ files, and the records that describe the compression.
     #[test]
     fn changed_layers(
         file in any::<Index>(), endless in any::<bool>(), changes in vec((any::<Index>(), any::<u8>()), 1..4),
@@ -196,7 +196,7 @@ proptest! {
         let compressed: Vec<_> = VALID.iter().filter(|(extension, _)| *extension == "laz").collect();
         let mut bytes = file.get(&compressed).1.clone();
         if endless {
-            // Some of these make the decoder call itself for each symbol, until its stack would be full.
+            // Some of these make the decoder recurse for each symbol until its stack would overflow.
             let end = bytes.len() - 60;
             bytes[601..end].fill(0xff);
         }
@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// Headers that promise far more than memory holds are refused at once.
+/// Headers that declare far more than memory holds are refused at once.
 #[test]
 fn absurd_headers_cost_nothing() {
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Memory grows with the bytes of a file, not with what its header says.
+//! Memory grows with the bytes of a file, not with the sizes in its header.
 
 #![expect(unsafe_code, reason = "an allocator that counts cannot be written without it")]
 
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fixtures::{Kind, e57, las, npy, pcd, utm, with_checksums};
 use pcr99_cloud::read_cloud;
 
-/// The system's allocator, which remembers the most that was asked for.
+/// The system's allocator with a record of the peak memory use.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One test, since the allocator counts for all threads.
+/// A single test, because the allocator counts all threads.
 #[test]
 fn memory_is_bounded() {
     let usual = panic::take_hook();
@@ -126,7 +126,7 @@ fn memory_is_bounded() {
             assert!(cost < 64 << 20, "{name} with {patch:?} at {place}: {cost} bytes");
         }
     }
-    // The same formats in order: at most a few times the file, and buffers.
+    // Undamaged files of these formats take at most a few times their size, plus buffers.
     let count = 20_000;
     for (name, bytes) in [("l.las", las(&utm(count), false, 3)), ("l.laz", las(&utm(count), true, 3))] {
         let (ok, cost) = cost(name, &bytes);

@@ -1,4 +1,4 @@
-//! Archives written by `NumPy` itself, with the values that were put in.
+//! Archives written by `NumPy`, with known values.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Normals and descriptors agree with those of Open3D, of which `reference/open3d.csv` holds a sample: for some points of the dented ball
-//! its index, place, outward normal and FPFH. `cargo xtask compare` makes the file anew, and `docs/results/open3d-agreement.json` from all points.
+//! Normals and descriptors agree with those of Open3D. `reference/open3d.csv` holds a sample: index, position, outward normal and FPFH of
+//! some points of the dented ball. `cargo xtask compare` regenerates the file, and `docs/results/open3d-agreement.json` from all points.
 
 #![allow(unreachable_pub, reason = "shared with an example")]
 
@@ -57,7 +57,7 @@ fn normals_and_descriptors_are_those_of_open3d() {
         let agreement = correlation(&ours, &descriptor);
         assert!(agreement > 0.9999, "descriptor of point {index}: correlation {agreement}");
         let off = ours.iter().zip(&descriptor).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-        // Of 200 in each part; one pair in another bin of the point's own histogram is worth about one.
+        // Each part sums to 200. One pair in another bin of the point's own histogram changes it by about one.
         assert!(off < 1.5, "descriptor of point {index}: off by {off}");
     }
 }

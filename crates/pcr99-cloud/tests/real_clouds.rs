@@ -1,6 +1,6 @@
-//! Real clouds with known truth, found through `PCR99_DATA`: a few pairs of each kind, moved at random, are registered and right, and
-//! unrelated ones are not registered. `examples/pairs.rs` has the whole table. Without the data the test says that it is skipped; with
-//! `PCR99_REQUIRE_DATA=1` it fails.
+//! Real clouds with known truth, found through `PCR99_DATA`: a few pairs of each kind, moved at random, are registered correctly, and
+//! unrelated clouds are not registered. `examples/pairs.rs` prints the whole table. Without the data the test prints that it is skipped;
+//! with `PCR99_REQUIRE_DATA=1` it fails.
 
 #![allow(clippy::print_stderr, reason = "says that it is skipped")]
 #![allow(unreachable_pub, reason = "shared with the example")]

@@ -1,6 +1,6 @@
-//! Real matches with known truth, found through `PCR99_DATA` (a directory with `pairs.csv` and `pairs/<pair>/`): no consensus larger
-//! than the one found is there to be missed, and what is called registered is right. Without the data the test says that it is skipped;
-//! with `PCR99_REQUIRE_DATA=1` it fails.
+//! Real matches with known truth, found through `PCR99_DATA` (a directory with `pairs.csv` and `pairs/<pair>/`): no larger consensus than
+//! the answer is missed, and registered answers are right. Without the data the test prints that it is skipped; with `PCR99_REQUIRE_DATA=1`
+//! it fails.
 
 #![allow(clippy::print_stderr, reason = "a table for whoever runs it with --nocapture")]
 
@@ -53,7 +53,7 @@ struct Run {
 }
 
 impl Run {
-    /// Rotation within 15° and the centroid of the source within `3δ` (six voxels) of where it belongs.
+    /// Rotation within 15°, and the centroid of the source within `3δ` (six voxels) of its true position.
     fn is_right(&self, found: &Similarity) -> bool {
         let n = self.matches.source.len() as f64;
         let centroid = std::array::from_fn(|k| self.matches.source.iter().map(|p| p[k]).sum::<f64>() / n);
@@ -68,7 +68,7 @@ impl Run {
         both.filter(|(a, b)| distance(model.apply(**a), **b) <= self.delta).count()
     }
 
-    /// Refits the truth to the matches, so that it has as much support as it can get.
+    /// Refits the truth to the matches, so that it has as much support as possible.
     fn best_support_of_truth(&self, pairs: &Correspondences, scale: Scale) -> usize {
         let (mut model, mut best) = (self.truth, 0);
         for _ in 0..10 {
@@ -109,8 +109,8 @@ impl Run {
             1e3 * found.seconds.total,
             found.stopped_because.as_str(),
         );
-        // Evidence weighs tightness too, and a right answer may leave some of the truth's loose matches out: a miss is a truth that has
-        // clearly more support than the answer and is not among the candidates.
+        // Evidence rewards tight inliers, and a right answer may leave out some loose matches of the truth. A miss is a truth with clearly
+        // more support than the answer that is not among the candidates.
         let known = found.candidates.iter().any(|candidate| self.is_right(&candidate.target_from_source));
         if !known && possible as f64 > 1.05 * found.inliers.len() as f64 {
             misses.push(format!("{name}: found {}, the truth has {possible}", found.inliers.len()));
@@ -121,7 +121,7 @@ impl Run {
     }
 }
 
-/// What came of all match files of the table in one scale mode.
+/// Counts over all match files of the table in one scale mode.
 #[derive(Default)]
 struct Tally {
     runs: usize,
@@ -179,7 +179,7 @@ fn no_larger_consensus_is_missed() {
     );
 }
 
-/// The same matches with nothing known of the scale.
+/// The same matches with an unknown scale.
 #[test]
 fn an_unknown_scale_is_not_made_up() {
     let Some(data) = data() else { return };

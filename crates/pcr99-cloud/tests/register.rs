@@ -1,4 +1,4 @@
-//! Registration of made-up clouds: units, densities, noise, partial overlap, unknown scale, shapes that cannot be told apart, bad input.
+//! Registration of generated clouds: units, densities, noise, partial overlap, unknown scale, ambiguous shapes and bad input.
 
 use pcr99::{Scale, Similarity, Status, random::Random};
 use pcr99_cloud::{
@@ -59,7 +59,7 @@ fn run(source: &[[f64; 3]], target: &[[f64; 3]], params: &RegisterParams) -> Clo
     register(&prepared(source), &prepared(target), params).expect("an outcome")
 }
 
-/// How far apart two transforms put the points, at most, in units of `unit`.
+/// Largest distance between the positions of a point under two transforms, in units of `unit`.
 fn apart(a: &Similarity, b: &Similarity, points: &[[f64; 3]], unit: f64) -> f64 {
     let distance = |&p: &[f64; 3]| {
         let (x, y) = (a.apply(p), b.apply(p));
@@ -68,7 +68,7 @@ fn apart(a: &Similarity, b: &Similarity, points: &[[f64; 3]], unit: f64) -> f64 
     points.iter().step_by(37).map(distance).fold(0.0, f64::max)
 }
 
-/// Two views of the landscape that share a good half, the source moved by the inverse of the truth.
+/// Two views of the landscape that share more than half. The source is moved by the inverse of the truth.
 fn pair(seed: u64, truth: &Similarity, noise: f64) -> (Points, Points) {
     let mut random = Random::new(seed);
     let seen = landscape(&mut random, 30_000, [0.0, 0.0], [4.8, 6.0], noise);
@@ -78,7 +78,7 @@ fn pair(seed: u64, truth: &Similarity, noise: f64) -> (Points, Points) {
 
 #[test]
 fn two_views_are_registered_in_any_unit_at_any_place() {
-    // Millimetres at home, metres far from the origin (UTM), and a tiny thing.
+    // Millimetres near the origin, metres far from it (UTM), and a tiny object.
     for (seed, unit, shift) in [(1, 1000.0, 5000.0), (2, 1.0, 4e6), (3, 1e-6, 1e-5)] {
         let (source, target) = pair(seed, &motion(seed, 1.0, 1.0), 0.01);
         let grow = Similarity::from_quaternion(unit, [1.0, 0.0, 0.0, 0.0], [shift, -shift, 0.5 * shift])
@@ -150,7 +150,7 @@ fn an_unknown_scale_is_found() {
 }
 
 #[test]
-fn a_guess_is_refined_and_judged() {
+fn an_initial_pose_is_refined_and_judged() {
     let truth = motion(9, 1.0, 1.0);
     let (source, target) = pair(9, &truth, 0.01);
     let near = Similarity::from_quaternion(1.0, [1.0, 0.01, -0.01, 0.01], [0.03, -0.02, 0.01])
@@ -178,7 +178,7 @@ fn the_information_is_that_of_the_residuals() {
     let found = run(&source, &target, &RegisterParams::new());
     let information = found.information.expect("one");
     assert_eq!((information.len(), information[0].len()), (6, 6));
-    // The three variances of a shift add up to pairs over the mean squared residual: normals have length one.
+    // The diagonal of the translation block sums to the number of pairs over the mean squared residual, because normals have length one.
     let sum: f64 = (3..6).map(|k| information[k][k]).sum();
     let pairs = sum * found.rmse.expect("one").powi(2);
     assert!((1000.0..5001.0).contains(&pairs), "{pairs}");
@@ -222,7 +222,7 @@ fn shapes_that_fit_in_several_ways_are_not_reliable() {
         let (source, target) = (sampled(20_000, 1, shape), sampled(20_000, 2, shape));
         let found = run(&moved(&source, &motion(3, 1.0, 1.0)), &target, &RegisterParams::new());
         assert_eq!(found.status, Status::NotReliable, "{name}: {}", found.reason());
-        assert!(found.target_from_source.is_some(), "{name}: the best guess is there");
+        assert!(found.target_from_source.is_some(), "{name}: the best pose is reported");
         if name != "cube" {
             assert!(
                 matches!(found.doubt, Some(Doubt::Underconstrained { .. })),
@@ -233,7 +233,7 @@ fn shapes_that_fit_in_several_ways_are_not_reliable() {
     }
 }
 
-/// A corridor with a niche every metre, seen from one place to another: it fits as well one niche farther.
+/// A corridor with a niche every metre. It fits as well when shifted by one niche.
 fn corridor(random: &mut Random) -> [f64; 3] {
     let (along, across) = (8.0 * random.uniform(), random.uniform());
     let niche = (along - along.floor() - 0.5).abs() < 0.2;
@@ -248,13 +248,13 @@ fn corridor(random: &mut Random) -> [f64; 3] {
 #[test]
 fn a_corridor_that_repeats_itself_is_not_registered_wrongly() {
     let target = sampled(60_000, 1, corridor);
-    // Half of it: which half cannot be told.
+    // Half of the corridor; which half is undetermined.
     let half: Points =
         sampled(60_000, 2, corridor).into_iter().filter(|p| (2.0..6.0).contains(&p[0])).collect();
     let truth = motion(21, 1.0, 1.0);
     let source = moved(&half, &truth.inverse());
     let found = run(&source, &target, &RegisterParams::new());
-    let off = apart(&found.target_from_source.expect("a guess"), &truth, &source, found.voxel);
+    let off = apart(&found.target_from_source.expect("a pose"), &truth, &source, found.voxel);
     assert!(!found.is_registered() || off < 3.0, "{} voxels off, {}", off, found.reason());
 }
 
@@ -352,7 +352,7 @@ fn a_known_viewpoint_orients_normals_and_tells_free_space() {
     let found = register(&a, &b, &RegisterParams::new()).expect("an outcome");
     assert!(found.is_registered(), "{}", found.reason());
     assert_eq!(found.orientation, pcr99_cloud::orient::Orientation::Viewpoint);
-    // Two voxels too high, the source floats in what the target's sensor saw through.
+    // Two voxels too high, the source floats where the sensor of the target saw free space.
     let lift = Similarity::from_translation([0.0, 0.0, 2.0]);
     let kept = RegisterParams::new().with_initial(truth.then(&lift)).with_refinement(Refinement::None);
     assert!(!register(&a, &b, &kept).expect("an outcome").is_registered());
@@ -397,7 +397,7 @@ fn a_prepared_cloud_gives_the_same_again_from_what_it_kept() {
     assert_eq!(a.bytes(), before, "nothing was computed anew");
 }
 
-/// The matches that come back are between the clouds as they were given, whichever of them was moved inside.
+/// The reported matches are in the coordinates of the clouds as given, whichever cloud was moved internally.
 #[test]
 fn matches_are_in_the_coordinates_of_the_clouds() {
     let mut random = Random::new(5);

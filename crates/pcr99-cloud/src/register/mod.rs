@@ -243,7 +243,7 @@ impl<'a> Task<'a> {
                 found.attempt = Some(attempt);
             }
             if found.known.is_empty() && given.is_none() {
-                found.known.push(found.sampled.guess(scale, with_scale));
+                found.known.push(found.sampled.fallback(scale, with_scale));
             }
             found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
             self.clock.lap("verify");

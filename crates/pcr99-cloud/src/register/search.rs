@@ -156,7 +156,7 @@ impl SampledPair {
     }
 
     /// Fallback without matches: centres and principal axes are aligned. Of the four ways to do so, the one that fits best.
-    pub(super) fn guess(&self, scale: f64, with_scale: bool) -> Candidate {
+    pub(super) fn fallback(&self, scale: f64, with_scale: bool) -> Candidate {
         let (from, from_axes) = principal_axes(&self.moving.points);
         let (to, to_axes) = principal_axes(&self.fixed.points);
         let settled = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]].map(|[a, b]| {

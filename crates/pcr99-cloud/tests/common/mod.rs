@@ -1,4 +1,4 @@
-//! The pairs of real clouds in the directory `PCR99_DATA`: `pairs.csv` names the files, `pairs/<pair>/gt.txt` holds the truth.
+//! Pairs of real clouds in the directory `PCR99_DATA`: `pairs.csv` names the files, `pairs/<pair>/gt.txt` holds the truth.
 
 use std::{
     fs,
@@ -9,13 +9,13 @@ use pcr99::{Similarity, random::Random};
 
 /// One row of `pairs.csv`.
 pub struct Row {
-    /// What the pair is called.
+    /// Name of the pair.
     pub name: String,
-    /// The source's file.
+    /// File of the source.
     pub source: PathBuf,
-    /// The target's file.
+    /// File of the target.
     pub target: PathBuf,
-    /// The voxel that errors are measured in.
+    /// Voxel in which errors are measured.
     pub voxel: f64,
     /// Maps source to target.
     pub truth: Similarity,
@@ -62,7 +62,7 @@ pub fn moved(points: &[[f64; 3]], motion: &Similarity) -> Vec<[f64; 3]> {
     points.iter().map(|&p| motion.apply(p)).collect()
 }
 
-/// How far `found` is from `truth`: degrees, and the distance between where they put `center`.
+/// Error of `found`: the angle in degrees, and the distance between the two positions of `center`.
 pub fn errors(found: &Similarity, truth: &Similarity, center: [f64; 3]) -> (f64, f64) {
     let (r, t) = (found.rotation(), truth.rotation());
     let trace: f64 = (0..3).map(|i| (0..3).map(|k| r[i][k] * t[i][k]).sum::<f64>()).sum();

@@ -1,5 +1,5 @@
-//! A small cloud of our own on which normals and descriptors are compared with those of Open3D: a ball with dents, so that every place
-//! is curved otherwise. Made of sums, products and roots only, it has the same bits everywhere.
+//! A small generated cloud on which normals and descriptors are compared with those of Open3D: a ball with dents, so that the curvature
+//! differs everywhere. It uses sums, products and roots only, and has the same bits on every machine.
 
 use pcr99::random::Random;
 use pcr99_cloud::{
@@ -9,20 +9,20 @@ use pcr99_cloud::{
     tree::KdTree,
 };
 
-/// Points.
+/// Number of points.
 pub const COUNT: usize = 2000;
-/// Normals are of the points within this: about 40, and nowhere so few that `normals` would look farther, as Open3D does not.
+/// Radius of normals: about 40 neighbours, and nowhere so few that `normals` would look beyond it, which Open3D does not.
 pub const NORMAL_RADIUS: f64 = 0.3;
-/// Descriptors are of the points within this: about 110.
+/// Radius of descriptors: about 110 neighbours.
 pub const FEATURE_RADIUS: f64 = 0.5;
 
-/// The cloud with what the stages make of it.
+/// The cloud with its normals and descriptors.
 pub struct DentedBall {
     /// `r(u)·u` for unit vectors `u` of all directions.
     pub points: Vec<[f64; 3]>,
-    /// Outward.
+    /// Outward normals.
     pub normals: Vec<[f64; 3]>,
-    /// Signed.
+    /// Signed descriptors.
     pub descriptors: Vec<Descriptor>,
 }
 
@@ -33,7 +33,7 @@ impl DentedBall {
         let points: Vec<[f64; 3]> = (0..COUNT).map(|_| point(&mut random)).collect();
         let tree = KdTree::new(&points);
         let mut normals = normals::estimate(&points, &tree, NORMAL_RADIUS);
-        // Every ray from the middle leaves the ball once.
+        // Every ray from the centre leaves the ball once.
         for (normal, point) in normals.iter_mut().zip(&points) {
             if (0..3).map(|k| normal[k] * point[k]).sum::<f64>() < 0.0 {
                 *normal = normal.map(|x| -x);

@@ -1,4 +1,4 @@
-//! Families of scenes, each with as many members as there are seeds.
+//! Families of scenes, with one member for each seed.
 
 use std::f64::consts::TAU;
 
@@ -11,13 +11,13 @@ use super::{Points, Sensor, Solid, between, fused, height, moved};
 pub struct Scans {
     pub source: Points,
     pub target: Points,
-    /// Puts the source onto the target; `None` for scans of different places.
+    /// Maps the source onto the target; `None` for scans of different places.
     pub truth: Option<Similarity>,
-    /// Where the sensors were, when there was one each.
+    /// Positions of the sensors, when there was one for each scan.
     pub viewpoints: Option<[[f64; 3]; 2]>,
 }
 
-/// What a family is called, and its member with a seed.
+/// Name of a family, and the function that makes its member with a seed.
 pub type Family = (&'static str, fn(u64) -> Scans);
 
 /// All families.
@@ -53,7 +53,7 @@ pub const FAMILIES: [Family; 29] = [
     ("yard, 1 in 20", uneven),
 ];
 
-/// The source moved at random.
+/// Two scans, the source moved at random.
 fn scans(
     seed: u64,
     source: &[[f64; 3]],
@@ -78,7 +78,7 @@ fn room(random: &mut Random) -> ([f64; 3], Vec<Solid>) {
     let size = [between(random, 4.0, 9.0), between(random, 3.0, 6.0), between(random, 2.4, 3.0)];
     let mut solids = vec![Solid::block([0.0; 3], size)];
     let along = |random: &mut Random, half: [f64; 2]| {
-        // Most furniture stands at a wall.
+        // Most furniture stands against a wall.
         let (x, y) =
             (between(random, half[0], size[0] - half[0]), between(random, half[1], size[1] - half[1]));
         match random.below(6) {
@@ -110,7 +110,7 @@ fn room(random: &mut Random) -> ([f64; 3], Vec<Solid>) {
     (size, solids)
 }
 
-/// A place at eye height in a part of the room where nothing stands.
+/// A free place at eye height in a part of the room.
 fn place(random: &mut Random, scene: &[Solid], size: [f64; 3], low: [f64; 2], high: [f64; 2]) -> [f64; 3] {
     let free = |at: [f64; 3]| {
         scene[1..].iter().all(|solid| match solid {
@@ -145,7 +145,7 @@ fn room_scans(seed: u64, same: bool) -> Scans {
     scans(seed, &source, target, same, Some([at, to]))
 }
 
-/// Between the scans, people have moved.
+/// People move between the two scans.
 fn people_moved(seed: u64) -> Scans {
     let mut random = Random::new(seed);
     let (size, scene) = room(&mut random);
@@ -167,7 +167,7 @@ fn people_moved(seed: u64) -> Scans {
     scans(seed, &source, target, true, Some([at, to]))
 }
 
-/// A sixth of the points are anywhere in the room.
+/// A sixth of the points are uniform in the room.
 fn cluttered(seed: u64) -> Scans {
     let mut random = Random::new(seed);
     let (size, scene) = room(&mut random);
@@ -218,7 +218,7 @@ fn room_views(seed: u64, same: bool) -> Scans {
     scans(seed, &source, target, same, Some([at, to]))
 }
 
-/// As a depth camera that was carried about: several views of the same corner put together.
+/// A depth camera carried about: several views of the same corner, fused.
 fn room_fused(seed: u64, same: bool) -> Scans {
     let mut random = Random::new(seed);
     let (size, scene) = room(&mut random);
@@ -240,7 +240,7 @@ fn room_fused(seed: u64, same: bool) -> Scans {
     scans(seed, &source, target, same, None)
 }
 
-/// A thing of several parts that touch.
+/// An object of several parts that touch.
 fn thing(random: &mut Random, at: [f64; 3], size: f64) -> Vec<Solid> {
     let mut solids = Vec::new();
     let mut center = at;
@@ -283,7 +283,7 @@ fn objects(seed: u64, same: bool) -> Scans {
     scans(seed, &source, target, same, Some([first.at, second.at]))
 }
 
-/// A model of a thing, seen all round, and a scan of the room that it stands in.
+/// A model of an object, seen from all sides, and a scan of the room that it stands in.
 fn object_in_room(seed: u64) -> Scans {
     let mut random = Random::new(seed);
     let (size, mut scene) = room(&mut random);
@@ -374,7 +374,7 @@ fn facade(seed: u64, kind: Facade) -> Scans {
     scans(seed, &source, target, kind != Facade::Others, Some([first, second]))
 }
 
-/// Doors and lamps in equal steps.
+/// A corridor with doors and lamps at equal distances.
 fn corridor(seed: u64) -> Scans {
     let mut random = Random::new(seed);
     let (width, step) = (between(&mut random, 1.8, 2.6), between(&mut random, 2.5, 4.0));
@@ -404,7 +404,7 @@ fn hills(random: &mut Random, tallest: f64, length: f64) -> Vec<[f64; 4]> {
         .collect()
 }
 
-/// Tiles of a landscape with houses, from the air.
+/// Aerial tiles of a landscape with houses.
 fn terrain(seed: u64, same: bool) -> Scans {
     let mut random = Random::new(seed);
     let land = |random: &mut Random| {
@@ -436,7 +436,7 @@ fn terrain(seed: u64, same: bool) -> Scans {
     scans(seed, &source, target, same, None)
 }
 
-/// Houses, cars, posts and trees at a road.
+/// A road with houses, cars, posts and trees.
 fn road(random: &mut Random) -> Vec<Solid> {
     let mut scene = vec![Solid::block([-150.0, -60.0, -1.0], [150.0, 60.0, 0.0])];
     for side in [-1.0, 1.0] {
@@ -489,14 +489,14 @@ fn few_rings(seed: u64) -> Scans {
     scans(seed, &source, target, true, Some([first, second]))
 }
 
-/// Of one scan, only one point in twenty is there.
+/// One of the scans has only one point in twenty.
 fn uneven(seed: u64) -> Scans {
     let mut scans = yard(seed, true);
     scans.target = scans.target.into_iter().step_by(20).collect();
     scans
 }
 
-/// Trunks on a slope.
+/// Tree trunks on a slope.
 fn wood(seed: u64, apart: Option<f64>) -> Scans {
     let mut random = Random::new(seed);
     let grow = |random: &mut Random| {
@@ -523,7 +523,7 @@ fn wood(seed: u64, apart: Option<f64>) -> Scans {
     scans(seed, &source, target, apart.is_some(), Some([at, to]))
 }
 
-/// Walls, sheds and heaps around a yard, with a scanner on a tripod.
+/// Walls, sheds and heaps around a yard, seen by a scanner on a tripod.
 fn yard(seed: u64, same: bool) -> Scans {
     let mut random = Random::new(seed);
     let build = |random: &mut Random| {

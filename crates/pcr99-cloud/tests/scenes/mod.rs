@@ -1,6 +1,6 @@
-//! Scenes of simple solids, and sensors that look at them: clouds with known truth, as many as are wanted.
+//! Scenes of simple solids and sensors that scan them: clouds with known truth.
 //!
-//! A sensor casts a ray for each of its directions and sees the first surface, so that what is hidden is missing, as in a scan.
+//! A sensor casts a ray in each of its directions and sees the first surface, so hidden surfaces are missing as in a real scan.
 #![allow(dead_code, reason = "each test that includes this uses a part of it")]
 
 mod families;
@@ -11,10 +11,10 @@ pub use families::{FAMILIES, Scans};
 
 pub type Points = Vec<[f64; 3]>;
 
-/// A solid; boxes and posts stand upright, as most things do.
+/// A solid. Boxes and posts stand upright.
 #[derive(Debug, Clone)]
 pub enum Solid {
-    /// A box, turned about the vertical by the angle with this cosine and sine; seen from inside it is a room.
+    /// A box, rotated about the vertical by the angle with this cosine and sine. Seen from inside it is a room.
     Block {
         center: [f64; 3],
         half: [f64; 3],
@@ -42,7 +42,7 @@ impl Solid {
         Self::Block { center, half, turn: [1.0, 0.0] }
     }
 
-    /// The distance along the ray to the surface, if it is beyond `least`.
+    /// Distance along the ray to the surface, if it is between `least` and `most`.
     fn hit(&self, from: [f64; 3], along: [f64; 3], least: f64, most: f64) -> Option<f64> {
         let inside = |t: f64| (t > least && t < most).then_some(t);
         match self {
@@ -104,31 +104,31 @@ impl Solid {
     }
 }
 
-/// The height of hills.
+/// Height of hills.
 pub fn height(waves: &[[f64; 4]], x: f64, y: f64) -> f64 {
     waves.iter().map(|w| w[0] * (w[1] * x + w[2] * y + w[3]).sin()).sum()
 }
 
-/// What a sensor at one place sees.
+/// A sensor at one place.
 #[derive(Debug, Clone)]
 pub struct Sensor {
     pub at: [f64; 3],
-    /// Middle and half width of the view, in radians.
+    /// Centre and half width of the view, in radians.
     pub heading: f64,
     pub half_width: f64,
-    /// Lowest and highest elevation.
+    /// Lowest and highest elevation, in radians.
     pub elevation: [f64; 2],
-    /// Between rays, in azimuth and elevation.
+    /// Angles between rays, in azimuth and elevation, in radians.
     pub steps: [f64; 2],
     pub range: [f64; 2],
-    /// Standard deviation of the range, …
+    /// Standard deviation of the range.
     pub noise: f64,
-    /// … and what is added to it for each unit of range squared, as of depth cameras.
+    /// Increase of the standard deviation for each unit of range squared, as of depth cameras.
     pub growing: f64,
 }
 
 impl Sensor {
-    /// A tripod scanner that sees all round.
+    /// A tripod scanner with a full circle of view.
     pub fn all_round(at: [f64; 3], step_deg: f64, range: f64, noise: f64) -> Self {
         let step = step_deg.to_radians();
         let pi = std::f64::consts::PI;
@@ -154,7 +154,7 @@ impl Sensor {
         Self::some_rings(at, 64, [-24.8, 2.0])
     }
 
-    /// A spinning LiDAR with so many rings between two elevations in degrees.
+    /// A spinning LiDAR with this many rings between two elevations in degrees.
     pub fn some_rings(at: [f64; 3], rings: u32, elevation: [f64; 2]) -> Self {
         let [low, high] = elevation.map(f64::to_radians);
         Self {
@@ -165,7 +165,7 @@ impl Sensor {
         }
     }
 
-    /// The points that it sees; its first direction is as the seed has it.
+    /// The points that the sensor sees. The random numbers decide its first direction.
     pub fn scan(&self, scene: &[Solid], random: &mut Random) -> Points {
         let (turned, raised) = (random.uniform(), random.uniform());
         let columns = (2.0 * self.half_width / self.steps[0]) as usize;
@@ -195,7 +195,7 @@ impl Sensor {
     }
 }
 
-/// What several sensors see, put together.
+/// Fused scans of several sensors.
 pub fn fused(sensors: &[Sensor], scene: &[Solid], random: &mut Random) -> Points {
     sensors.iter().flat_map(|sensor| sensor.scan(scene, random)).collect()
 }
