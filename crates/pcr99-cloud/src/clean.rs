@@ -4,6 +4,7 @@ use crate::grid::hash_of;
 
 /// The points that remain, in their original order.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Cleaned {
     /// Finite points, no two equal.
     pub points: Vec<[f64; 3]>,

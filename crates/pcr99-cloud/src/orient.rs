@@ -10,6 +10,7 @@ use crate::neighbors::Neighbors;
 
 /// How the normals of a cloud are oriented. Both clouds of a pair use the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Orientation {
     /// To the sides of the given normals, where these agree with each other.
     Given,

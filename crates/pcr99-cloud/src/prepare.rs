@@ -277,6 +277,7 @@ fn keep<T>(kept: &mut Vec<T>, new: T) {
 
 /// A cloud sampled with voxels of one size.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SampledCloud {
     /// Edge of a voxel.
     pub voxel: f64,
@@ -322,6 +323,7 @@ impl SampledCloud {
 
 /// The descriptors of a sampled cloud.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Features {
     /// Oriented normals of the sampled points.
     pub normals: Vec<[f64; 3]>,

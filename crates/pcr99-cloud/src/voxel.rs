@@ -23,6 +23,7 @@ const FEW: usize = 1000;
 
 /// Centroids of the points in each voxel.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct VoxelSample {
     /// One centroid for each occupied voxel, in the order of the voxels' coordinates.
     pub points: Vec<[f64; 3]>,

@@ -138,6 +138,7 @@ impl CloudFormat {
 
 /// Summary of a written cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// Number of points in the file.
     pub points: usize,

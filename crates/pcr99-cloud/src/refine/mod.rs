@@ -4,19 +4,23 @@
 //! along each of the three axes. A small further motion `p + ω × p + t + σ·p` changes it by `(p × n)·ω + n·t + (p·n)·σ`. Each pair at
 //! distance `d` has Tukey's weight `(1 − (d/g)²)²`, so pairs enter and leave the gate `g` smoothly. The gate narrows as the pose settles.
 
+mod equations;
+
 use pcr99::Similarity;
 use rayon::prelude::*;
 
 use pcr99_base::{
     eigen::symmetric_eigen,
     rotation_of,
-    vector::{cross, dot, minus, rotate, solve_positive},
+    vector::{dot, minus, rotate, solve_positive},
 };
 
+use self::equations::Equations;
 use crate::prepare::SampledCloud;
 
 /// Method of refinement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Refinement {
     /// Minimises distances to the tangent planes of the target. Converges fastest on surfaces.
     #[default]
@@ -55,6 +59,7 @@ pub struct Icp<'a> {
 
 /// Residuals and information of the final pose.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FinalFit {
     /// Root mean square residual, in target units; `None` without pairs.
     pub rmse: Option<f64>,
@@ -62,79 +67,6 @@ pub struct FinalFit {
     pub information: Vec<Vec<f64>>,
     /// Mean of the pairs, in the frame of the target.
     pub center: [f64; 3],
-}
-
-/// Normal equations of 6 unknowns, or 7 with scale.
-#[derive(Debug, Clone, Copy)]
-struct Equations {
-    matrix: [[f64; 7]; 7],
-    right: [f64; 7],
-    weight: f64,
-    pairs: usize,
-    sum_sq: f64,
-    places: [f64; 3],
-    places_sq: f64,
-}
-
-impl Equations {
-    const NONE: Self = Self {
-        matrix: [[0.0; 7]; 7],
-        right: [0.0; 7],
-        weight: 0.0,
-        pairs: 0,
-        sum_sq: 0.0,
-        places: [0.0; 3],
-        places_sq: 0.0,
-    };
-
-    /// Mean of the pairs, and their root mean square distance from it; never zero.
-    fn middle_and_spread(&self) -> ([f64; 3], f64) {
-        let middle = self.places.map(|x| x / self.weight);
-        let spread_sq = self.places_sq / self.weight - dot(middle, middle);
-        (middle, spread_sq.max(f64::MIN_POSITIVE).sqrt())
-    }
-
-    fn add(&mut self, p: [f64; 3], q: [f64; 3], n: [f64; 3], weight: f64) {
-        let turn = cross(p, n);
-        let row = [turn[0], turn[1], turn[2], n[0], n[1], n[2], dot(p, n)];
-        let residual = dot(n, minus(p, q));
-        for (i, x) in row.into_iter().enumerate() {
-            let weighted = weight * x;
-            self.right[i] -= weighted * residual;
-            // Lower half only; `symmetric` fills in the rest.
-            self.matrix[i].iter_mut().zip(&row[..=i]).for_each(|(sum, y)| *sum += weighted * y);
-        }
-        self.weight += weight;
-        self.sum_sq += weight * residual * residual;
-        self.places.iter_mut().zip(p).for_each(|(sum, x)| *sum += weight * x);
-        self.places_sq += weight * dot(p, p);
-    }
-
-    fn merge(mut self, other: &Self) -> Self {
-        for i in 0..7 {
-            self.right[i] += other.right[i];
-            for j in 0..=i {
-                self.matrix[i][j] += other.matrix[i][j];
-            }
-        }
-        self.weight += other.weight;
-        self.pairs += other.pairs;
-        self.sum_sq += other.sum_sq;
-        for axis in 0..3 {
-            self.places[axis] += other.places[axis];
-        }
-        self.places_sq += other.places_sq;
-        self
-    }
-
-    fn symmetric(mut self) -> Self {
-        for i in 0..7 {
-            for j in 0..i {
-                self.matrix[j][i] = self.matrix[i][j];
-            }
-        }
-        self
-    }
 }
 
 /// A source point and the target point nearest to it under the current pose.
