@@ -111,6 +111,7 @@ fn orientation(orientation: Orientation) -> &'static str {
         Orientation::Given => "oriented as in the files",
         Orientation::Viewpoint => "oriented towards the sensor positions",
         Orientation::Consistent => "oriented consistently within each surface; the side is not certain",
+        _ => "oriented",
     }
 }
 
