@@ -1,7 +1,7 @@
-//! The similarity that fits many matches best: least squares, by Horn's unit quaternions
+//! The similarity that fits many matches best in the least-squares sense, by Horn's unit quaternions
 //! (B. K. P. Horn, "Closed-form solution of absolute orientation using unit quaternions", JOSA A 4, 1987).
 //!
-//! The quaternion is always a proper rotation, which for other solutions takes a fix of the determinant.
+//! A quaternion is always a proper rotation. Solutions by singular values have to correct the sign of the determinant.
 
 use crate::{
     Similarity, Soa,
@@ -14,13 +14,13 @@ use crate::{
     vector::{cross, dot, rotate},
 };
 
-/// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not fix it: fewer than three, or all
+/// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not determine it: fewer than three, or all
 /// on a line.
 pub fn fit(points: &Soa, inliers: &[u32], known_scale: Option<f64>) -> Option<Similarity> {
     fit_weighted(points, inliers, known_scale, |_| 1.0)
 }
 
-/// The same with a weight for each of the `inliers`, by their position in the list.
+/// As [`fit`], with a weight for each of the `inliers`, by their position in the list.
 pub fn fit_weighted(
     points: &Soa,
     inliers: &[u32],
@@ -47,9 +47,9 @@ pub fn fit_weighted(
     fit_sums(&sums, known_scale)
 }
 
-/// The same from the sums over the matches; `None` when they are all on a line.
+/// As [`fit`], from the sums over the matches; `None` when they are all on a line.
 pub fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> {
-    // Coordinates are centred already, so little is lost by subtracting the means afterwards.
+    // Coordinates are centred already, so subtracting the means afterwards loses few digits.
     let (a_mean, b_mean) = (sums.a.map(|x| x / sums.count), sums.b.map(|x| x / sums.count));
     // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
     let (mut m, mut spread) = (sums.products, sums.squares);
@@ -97,7 +97,7 @@ fn horn(m: &[[f64; 3]; 3]) -> [[f64; 4]; 4] {
     ]
 }
 
-/// By all eigenvectors of `N`; `None` when its largest eigenvalue is a double one.
+/// The quaternion from all eigenvectors of `N`; `None` when the largest eigenvalue is a double one.
 fn carefully(m: &[[f64; 3]; 3]) -> Option<[f64; 4]> {
     let (values, vectors) = symmetric_eigen(&horn(m));
     let size = values[0].abs().max(values[3].abs());
@@ -109,18 +109,18 @@ fn carefully(m: &[[f64; 3]; 3]) -> Option<[f64; 4]> {
     Some(vectors[3])
 }
 
-/// Of the product of the gaps between the largest eigenvalue and the others, in units of the size of `M`: below this, the quick way would
-/// lose digits.
+/// Smallest product of the gaps between the largest eigenvalue and the others, for `‖M‖ = 1`, for [`quickly`]. Below it, the quick way loses digits.
 const WELL_APART: f64 = 0.01;
-/// Newton's method doubles the digits with each step, once it is near; where it is not by then, the eigenvalues are not well apart.
+/// Largest number of steps of Newton's method. It doubles the digits with each step once it is close; if it has not converged by then, the eigenvalues are
+/// not well apart.
 const MOST_STEPS: usize = 12;
-/// The step after this one would change nothing.
+/// Largest last step of Newton's method, relative to `‖M‖`. The next step would be about its square, below the rounding error.
 const SETTLED: f64 = 1e-9;
 
-/// By the largest eigenvalue alone, where it stands well apart from the others; up to a factor.
+/// A multiple of the quaternion, from the largest eigenvalue alone; `None` when it is not well apart from the others.
 ///
-/// `N` has the characteristic polynomial `p(λ) = λ⁴ − 2‖M‖²·λ² − 8 det M·λ + det N`, all of whose roots are real: from the bound
-/// `√3·‖M‖` of the largest, Newton's method comes down to it. The eigenvector is at right angles to the rows of `N − λ`.
+/// `N` has the characteristic polynomial `p(λ) = λ⁴ − 2‖M‖²·λ² − 8 det M·λ + det N`, all of whose roots are real. Newton's method
+/// descends from the upper bound `√3·‖M‖` to the largest root. The eigenvector is perpendicular to the rows of `N − λ`.
 fn quickly(m: &[[f64; 3]; 3]) -> Option<[f64; 4]> {
     let size = m.iter().flatten().map(|x| x * x).sum::<f64>().sqrt();
     let m = m.map(|row| row.map(|x| x / size));
@@ -129,7 +129,7 @@ fn quickly(m: &[[f64; 3]; 3]) -> Option<[f64; 4]> {
     let linear = -8.0 * dot(x, cross(y, z));
     let constant = dot4(n[0], perpendicular(n[1], n[2], n[3]));
     let mut lambda = 3.0_f64.sqrt();
-    // The slope there is the product of the gaps.
+    // The slope at the root is the product of the gaps.
     let slope = (0..MOST_STEPS).find_map(|_| {
         let square = lambda * lambda;
         let value = ((square - 2.0) * lambda + linear) * lambda + constant;
@@ -144,14 +144,14 @@ fn quickly(m: &[[f64; 3]; 3]) -> Option<[f64; 4]> {
     let mut rows = n;
     (0..4).for_each(|k| rows[k][k] -= lambda);
     let [p, q, r, s] = rows;
-    // Each is the eigenvector times the slope and one of its entries, one of which is at least a half.
+    // Each of the four is the eigenvector times the slope times one of its entries, and one entry is at least a half.
     [[q, r, s], [p, r, s], [p, q, s], [p, q, r]]
         .into_iter()
         .map(|[u, v, w]| perpendicular(u, v, w))
         .find(|x| dot4(*x, *x) >= 0.2 * slope * slope)
 }
 
-/// The vector at right angles to three others, as long as they span volume.
+/// The vector perpendicular to three others, with the volume that they span as its length.
 fn perpendicular(u: [f64; 4], v: [f64; 4], w: [f64; 4]) -> [f64; 4] {
     let minor = |i: usize, j: usize| v[i] * w[j] - v[j] * w[i];
     let (m01, m02, m03) = (minor(0, 1), minor(0, 2), minor(0, 3));

@@ -16,7 +16,7 @@ pub struct Random(Pcg64Mcg);
 impl Random {
     /// The stream of `seed`. Nearby seeds give unrelated streams.
     pub fn new(seed: u64) -> Self {
-        // One multiply spreads small seeds over all bits of the state (2¹²⁸ over the golden ratio).
+        // A multiplication by 2¹²⁸ divided by the golden ratio spreads small seeds over all bits of the state.
         let spread = (u128::from(seed) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         let mut random = Self(Pcg64Mcg::new(spread));
         random.0.next_u64();

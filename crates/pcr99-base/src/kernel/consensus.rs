@@ -1,12 +1,12 @@
-//! How many points fit a hypothesis: `e = s·R·a + t − b`, inlier ⇔ `‖e‖² ≤ δ_in²`.
+//! Number of inliers of a hypothesis: `e = s·R·a + t − b`, inlier ⇔ `‖e‖² ≤ δ_in²`.
 //!
-//! Only a hypothesis with more inliers than the best so far matters, and hardly any has them. So each is first counted in
-//! single precision with a threshold widened by all that rounding can do, which never counts too few; only when that
-//! exceeds the best is it counted exactly.
+//! Only a hypothesis with more inliers than the best one so far matters, and few have them. Each hypothesis is therefore counted in single
+//! precision first, with a threshold that is widened by the largest possible rounding error. That count is never too low. Only when it exceeds the best
+//! count are the inliers counted exactly.
 
 use crate::{Similarity, Soa, dispatch::compiled_twice};
 
-/// A hypothesis as the loops want it: `s·R` and `t`.
+/// A hypothesis in the form that the loops use: `s·R` and `t`.
 #[derive(Debug, Clone, Copy)]
 pub struct Affine {
     /// `s·R`, by rows.
@@ -54,22 +54,23 @@ pub fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
     ex * ex + ey * ey + ez * ez
 }
 
-/// The points in single precision, for counts that need only be bounds.
+/// The points in single precision, for upper bounds on a number of inliers.
 #[derive(Debug, Clone, Default)]
 pub struct Coarse {
     a: [Vec<f32>; 3],
     b: [Vec<f32>; 3],
     /// The largest coordinate of the points that are not strays.
     reach: f64,
-    /// Points so far off that they would make the bound useless: not a number here, and counted as if they fitted.
+    /// Number of points so far off that they would make the bound useless. They are NaN in the columns and count as inliers in the bound.
     strays: usize,
 }
 
-/// Coordinates beyond this make a point a stray.
+/// Largest normalised coordinate of a point that is not a stray. Normalised coordinates of the bulk are at most 1, and the rounding error of single
+/// precision grows with the largest coordinate.
 const STRAY: f64 = 64.0;
 
 impl Coarse {
-    /// Becomes `points`, keeping its buffers.
+    /// Copies `points`. The buffers are reused.
     pub fn assign(&mut self, points: &Soa) {
         let columns = self.a.iter_mut().chain(&mut self.b).zip(points.a.iter().chain(&points.b));
         (self.reach, self.strays) = (0.0, 0);
@@ -86,7 +87,7 @@ impl Coarse {
         }
     }
 
-    /// Whether `model` may have more than `floor` inliers within `delta`: false only when it certainly has not.
+    /// Whether `model` may have more than `floor` inliers within `delta`. False only when it certainly has not.
     pub fn may_exceed(&self, model: &Affine, delta: f64, floor: usize) -> bool {
         if self.strays > floor {
             return true;
@@ -102,11 +103,11 @@ impl Coarse {
         }
     }
 
-    /// The squared threshold that no rounding in single precision can make too small; `None` when the numbers are too
-    /// large for single precision.
+    /// Squared threshold, widened by the largest rounding error of single precision. `None` when the numbers are too large for single
+    /// precision.
     fn widened_sq(&self, model: &Affine, delta: f64) -> Option<f32> {
-        // Each component of a residual is a sum of five terms, of which the rounded inputs and the four roundings of the
-        // sum are wrong by less than 8 units of 2⁻²⁴ of the sum of their sizes. Doubled twice to be safe, times √3.
+        // Each component of a residual is a sum of five terms. Rounding of the inputs and of the four additions changes it by less than
+        // 8 · 2⁻²⁴ times the sum of the sizes of the terms. A factor of 4 is for safety, and √3 for three components.
         let largest = |row: &[f64]| row.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         let linear = model.linear.iter().map(|row| largest(row)).fold(0.0, f64::max);
         let sizes = self.reach * (3.0 * linear + 1.0) + largest(&model.translation);
@@ -140,11 +141,11 @@ fn coarsen_lanes(from: &[f64], to: &mut [f32]) -> (f64, bool) {
     (largest.into_iter().fold(0.0, f64::max), strays != 0)
 }
 
-/// How many points are looked at between two tests for leaving early.
+/// Number of points between two tests for leaving the loop early.
 const BLOCK: usize = 128;
 
 compiled_twice! {
-    /// Whether more than `floor` points are within the threshold; gives up once the points left cannot make it so.
+    /// Whether more than `floor` points are within the threshold. Ends early once the remaining points cannot change the answer.
     fn exceeds(
         a: &[Vec<f32>; 3], b: &[Vec<f32>; 3], linear: &[[f32; 3]; 3], translation: &[f32; 3], delta_sq: f32, floor: usize,
     ) -> bool = exceeds_lanes

@@ -1,20 +1,19 @@
-//! One bit per pair of matches, for a known scale: is `|L(i,j) − ln s| ≤ ε` (Eq. 27–29)?
+//! Consistency of pairs of matches for a known scale, one bit per pair: `|L(i,j) − ln s| ≤ ε` (Eq. 27–29).
 //!
-//! No logarithm is needed: `s²e^(−2ε) ≤ ‖b_i−b_j‖² / ‖a_i−a_j‖² ≤ s²e^(2ε)`. The few pairs so near a bound that rounding
-//! could decide are left to the logarithm, so the answer is that of the definition.
+//! The test needs no logarithm: `s²e^(−2ε) ≤ ‖b_i−b_j‖² / ‖a_i−a_j‖² ≤ s²e^(2ε)`. Pairs so close to a bound that rounding could decide are
+//! tested by the logarithm, so the answer is always that of the definition.
 
 use super::log_ratio::half_log_ratio;
 use crate::{Soa, dispatch::compiled_twice, points::squared_distances};
 
-/// Bounds on a ratio of squares, `e^(±2ε)` times a factor, drawn once a little narrower and once a little wider than
-/// they are.
+/// Bounds on a ratio of squares, `e^(±2ε)` times a factor: once slightly too narrow and once slightly too wide.
 #[derive(Debug, Clone, Copy)]
 pub struct Band {
     surely_inside: [f64; 2],
     perhaps_inside: [f64; 2],
 }
 
-/// Below this a square or product of squares has lost digits, and the bounds say nothing.
+/// Smallest square, or product of squares, that has all its digits. Below it the bounds are not used.
 const TOO_SMALL: f64 = 1e-280;
 
 impl Band {
@@ -23,7 +22,7 @@ impl Band {
         // Far wider than the rounding errors of the squares, the exponential and the logarithm together.
         let guard = 1e-12;
         let (low, high) = (factor * libm::exp(-2.0 * epsilon), factor * libm::exp(2.0 * epsilon));
-        // The square of a scale may be no number any more: then all is left to the logarithm.
+        // The square of a scale may overflow or vanish. Then every pair is tested by the logarithm.
         if !(low >= TOO_SMALL && high <= 1.0 / TOO_SMALL) {
             return Self { surely_inside: [f64::INFINITY, 0.0], perhaps_inside: [0.0, f64::INFINITY] };
         }
@@ -70,15 +69,14 @@ impl KnownScale {
         (half_log_ratio(source_sq, target_sq) - self.log_scale).abs() <= self.epsilon
     }
 
-    /// The same without a logarithm, for one pair of matches.
+    /// The test for one pair of matches, without a logarithm where the bounds decide.
     pub fn holds(&self, source_sq: f64, target_sq: f64) -> bool {
         self.band.holds(target_sq, source_sq).unwrap_or_else(|| self.holds_by_logarithm(source_sq, target_sq))
     }
 }
 
 compiled_twice! {
-    /// Sets bit `j − 64·first_word` of `out` for every match `j ≥ 64·first_word` consistent with match `i`; other bits
-    /// are cleared.
+    /// Sets bit `j − 64·first_word` of `out` for every match `j ≥ 64·first_word` that is consistent with match `i`, and clears the other bits.
     pub fn consistent_bits(points: &Soa, i: usize, first_word: usize, test: &KnownScale, out: &mut [u64]) = consistent_bits_lanes
 }
 

@@ -1,7 +1,7 @@
-//! Which matches are consistent with each other under the noise bound, one bit per pair.
+//! Consistency of pairs of matches under the noise bound, one bit per pair.
 //!
-//! In single precision: coordinates are centred and near one, and the search only needs candidates; what they are worth is
-//! computed in double precision afterwards. Lengths are padded to whole words with points that are consistent with nothing.
+//! Single precision is enough: coordinates are centred and near one, and every candidate that comes from these bits is evaluated in double
+//! precision afterwards. The points are padded to a multiple of 64 with points that are consistent with nothing.
 
 use std::ops::Range;
 
@@ -28,13 +28,14 @@ impl Columns {
     }
 }
 
-/// Sets bit `m` of the row of match `i` where `|‖b_i − b_m‖ − ‖a_i − a_m‖| ≤ τ`, for as many rows of `words` as there are in `rows`, from
-/// that of match `first` on; the source is already scaled.
+/// Sets bit `m` of the row of match `i` where `|‖b_i − b_m‖ − ‖a_i − a_m‖| ≤ τ`, for all rows in `rows`.
 ///
-/// With `A` and `B` the squared distances, `S = A + B` and `D = A − B`, that is `D² ≤ τ²·(2S − τ²)`, or `S ≤ τ²` when both
-/// distances are small: no square root.
+/// A row has `words` words, and the first row is that of match `first`. The source must be scaled already.
 ///
-/// Only for `m` from the block of eight of `i` on; what is before follows from symmetry, see [`mirror`].
+/// The test needs no square root: with the squared distances `A` and `B`, `S = A + B` and `D = A − B`, it is `D² ≤ τ²·(2S − τ²)`, or `S ≤ τ²`
+/// when both distances are small.
+///
+/// Only the bits from the block of eight of `i` on are written. [`mirror`] writes the others, by symmetry.
 pub fn consistent_rows(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -60,7 +61,7 @@ fn consistent_rows_plain(columns: &Columns, first: usize, tau_sq: f32, words: us
     }
 }
 
-/// Fills what is below the diagonal of a symmetric matrix of bits, whose rows have `words` each, from what is above it.
+/// Copies the bits above the diagonal of a symmetric matrix to below it. A row has `words` words.
 pub fn mirror(bits: &mut [u64], words: usize) {
     let rows = bits.len() / words;
     for block in 0..words {
@@ -74,11 +75,11 @@ pub fn mirror(bits: &mut [u64], words: usize) {
     }
 }
 
-/// The part of it that comes from the rows `64·block…`: their words beyond the diagonal become word `block` of the rows below.
+/// One step of [`mirror`]: the words of the rows from `64·block` on that are beyond the diagonal become word `block` of the rows below.
 pub fn mirror_block(bits: &mut [u64], words: usize, block: usize) {
     let rows = bits.len() / words;
     for other in block + 1..words {
-        // Rows 64·block…, word `other`, turned over, are rows 64·other…, word `block`.
+        // Word `other` of the rows from 64·block on, transposed, is word `block` of the rows from 64·other on.
         let mut square: [u64; 64] = std::array::from_fn(|k| bits[(64 * block + k) * words + other]);
         transpose(&mut square);
         for (k, value) in square.iter().enumerate().take(rows.saturating_sub(64 * other)) {
@@ -103,14 +104,14 @@ fn transpose(square: &mut [u64; 64]) {
     }
 }
 
-/// The same with AVX2: same operations, same order, same bits.
+/// AVX2 versions of the loops above: same operations in the same order, same bits.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
     use std::arch::x86_64::*;
 
     use super::Columns;
 
-    /// The matches in eights, one array per coordinate, all of the same length.
+    /// Groups of eight matches, one array per coordinate, all of the same length.
     #[derive(Clone, Copy)]
     pub(in crate::kernel) struct Eights<'a> {
         a: [&'a [[f32; 8]]; 3],
@@ -124,7 +125,7 @@ pub(super) mod avx2 {
     }
 
     impl<'a> Eights<'a> {
-        /// `count` of them.
+        /// The first `count` groups.
         #[inline]
         pub(in crate::kernel) fn new(columns: &'a Columns, count: usize) -> Self {
             let side = |side: &'a [Vec<f32>; 3]| side.each_ref().map(|column| &column.as_chunks().0[..count]);
@@ -139,7 +140,7 @@ pub(super) mod avx2 {
             Match { a: [lanes(ax), lanes(ay), lanes(az)], b: [lanes(bx), lanes(by), lanes(bz)] }
         }
 
-        /// Squared distances of a match to the `k`-th eight, in source and target.
+        /// Squared distances of a match to group `k`, in source and target.
         #[inline]
         #[target_feature(enable = "avx2")]
         pub(in crate::kernel) fn squares(&self, one: &Match, k: usize) -> (__m256, __m256) {
@@ -155,7 +156,7 @@ pub(super) mod avx2 {
         }
     }
 
-    /// Four words at a time; the bits of a byte are counted by looking up its halves.
+    /// Number of common bits, four words at a time. The bits of a byte are counted by looking up its halves.
     #[target_feature(enable = "avx2")]
     pub(super) fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) {
         let fours = bits.as_chunks::<4>().0;
@@ -192,7 +193,7 @@ pub(super) mod avx2 {
         let eights = Eights::new(columns, 8 * words);
         for (i, row) in (first..).zip(rows.chunks_exact_mut(words)) {
             let one = eights.one(i);
-            // In the first word what comes before the eight of `i` is left out.
+            // The bits before the group of eight of `i` are left out in the first word.
             let mut k = i / 8;
             for bits in &mut row[i / 64..] {
                 let mut packed = 0;
@@ -213,7 +214,7 @@ pub(super) mod avx2 {
 }
 
 compiled_twice! {
-    /// How many bits each row has.
+    /// Number of bits set in each row.
     pub fn count_bits(bits: &[u64], words: usize, out: &mut [u32]) = count_bits_lanes
 }
 
@@ -225,7 +226,7 @@ fn count_bits_lanes(bits: &[u64], words: usize, out: &mut [u32]) {
 }
 
 compiled_twice! {
-    /// How many bits two rows share.
+    /// Number of bits that are set in both rows.
     pub fn common(one: &[u64], other: &[u64]) -> u32 = common_lanes
 }
 
@@ -234,7 +235,7 @@ fn common_lanes(one: &[u64], other: &[u64]) -> u32 {
     one.iter().zip(other).map(|(one, other)| (one & other).count_ones()).sum()
 }
 
-/// Appends the pairs of match `i` with all `j` in `columns` whose bits are set in its `row`.
+/// Appends the pairs `(i, j)` for all `j` in `columns` whose bit is set in the `row` of match `i`.
 pub fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, u32)>) {
     let words = columns.start / 64..columns.end.div_ceil(64);
     for (word, mut left) in words.clone().zip(row[words].iter().copied()) {
@@ -251,7 +252,7 @@ pub fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, 
     }
 }
 
-/// How many bits the rows of each pair share.
+/// Number of bits that are set in both rows of each pair.
 pub fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     if words.is_multiple_of(4) && is_x86_feature_detected!("avx2") {
@@ -263,7 +264,7 @@ pub fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut
 }
 
 compiled_twice! {
-    /// The same word by word.
+    /// [`pair_supports`] word by word.
     fn word_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) = word_supports_lanes
 }
 

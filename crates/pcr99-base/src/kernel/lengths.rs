@@ -1,13 +1,14 @@
-//! How much the two sides of a pair of matches differ in length, `r = |‖a_i − a_j‖ − ‖b_i − b_j‖|`, for a scale of one: which pairs are
-//! alike, one bit each, and how well, as votes. The methods that ours is compared with live on this.
+//! Difference in length between the two sides of a pair of matches, for a scale of one: `r = |‖a_i − a_j‖ − ‖b_i − b_j‖|`.
+//!
+//! A pair is alike when `r` is small. The loops compute which pairs are alike (one bit each) and how much (votes). Most published methods are
+//! built on this.
 
 use crate::{Soa, dispatch::compiled_twice};
 
-/// Points looked at at a time, in loops without branches.
+/// Number of points that a loop without branches handles at a time: the bits of one word.
 const BLOCK: usize = 64;
 
-/// `r` of two matches, given by their coordinates. What is beyond all numbers makes it infinite or not a number, both of which
-/// are alike to nothing.
+/// `r` of two matches, given by their coordinates. Coordinates that overflow make it infinite or NaN, which is alike to nothing.
 #[inline(always)]
 fn difference(a: [f64; 3], b: [f64; 3], a_other: [f64; 3], b_other: [f64; 3]) -> f64 {
     let length = |p: [f64; 3], q: [f64; 3]| {
@@ -24,7 +25,7 @@ pub fn length_difference(points: &Soa, i: usize, j: usize) -> f64 {
 }
 
 compiled_twice! {
-    /// Sets bit `j` of `row` where `r ≤ τ`, and clears all others, for `j` in the words from `first` on; no match is alike to itself.
+    /// Sets bit `j` of `row` where `r ≤ τ` and clears it elsewhere, in the words from `first` on. No match is alike to itself.
     pub fn alike_row(points: &Soa, i: usize, tau: f64, first: usize, row: &mut [u64]) = alike_row_lanes
 }
 
@@ -49,7 +50,7 @@ fn alike_row_lanes(points: &Soa, i: usize, tau: f64, first: usize, row: &mut [u6
 }
 
 compiled_twice! {
-    /// Adds Tukey's weight of the pairs `(i, j)` with `j > i` to the votes of both: `(1 − r²/T²)²` up to `r = T`, nothing beyond.
+    /// Adds Tukey's weight of the pairs `(i, j)` with `j > i` to the votes of both: `(1 − r²/T²)²` up to `r = T`, zero beyond.
     pub fn vote(points: &Soa, i: usize, bound_sq: f64, votes: &mut [f64]) = vote_lanes
 }
 
@@ -57,7 +58,7 @@ compiled_twice! {
 fn vote_lanes(points: &Soa, i: usize, bound_sq: f64, votes: &mut [f64]) {
     let n = points.len();
     let (a, b, per_unit) = (points.source(i), points.target(i), 1.0 / bound_sq);
-    // Sums of every eighth weight: an order that vector registers can keep.
+    // Eight interleaved sums: an order of additions that vector registers can keep.
     let mut sums = [0.0; 8];
     let mut start = i + 1;
     while start < n {
@@ -84,7 +85,7 @@ fn vote_lanes(points: &Soa, i: usize, bound_sq: f64, votes: &mut [f64]) {
 }
 
 compiled_twice! {
-    /// How many bits two rows have in common.
+    /// Number of bits that are set in both rows.
     pub fn common_bits(one: &[u64], other: &[u64]) -> u32 = common_bits_lanes
 }
 
@@ -94,7 +95,7 @@ fn common_bits_lanes(one: &[u64], other: &[u64]) -> u32 {
 }
 
 compiled_twice! {
-    /// For each of `members`, how many bits its row (all rows one after the other in `bits`) has in common with `set`.
+    /// Number of common bits of `set` and the row of each of the `members`. The rows lie one after the other in `bits`.
     pub fn common_counts(bits: &[u64], set: &[u64], members: &[u32], counts: &mut Vec<u32>) = common_counts_lanes
 }
 

@@ -1,7 +1,7 @@
 //! Log ratios, Eq. (4): `L(i, j) = ln(‖b_i − b_j‖ / ‖a_i − a_j‖) = ½ ln(‖b_i − b_j‖² / ‖a_i − a_j‖²)`.
 //!
-//! The logarithm is our own: the C library's differs between CPUs with and without fused multiply-add, and cannot be
-//! vectorised. It takes both squares apart into mantissa and exponent and needs a single division.
+//! The logarithm is computed here because that of the C library differs between CPUs with and without fused multiply-add and cannot be
+//! vectorised. It splits both squares into mantissa and exponent and needs a single division.
 
 use crate::{Soa, dispatch::compiled_twice};
 
@@ -26,7 +26,7 @@ fn log_ratios_lanes(points: &Soa, i: usize, first: usize, out: &mut [f64]) {
 }
 
 compiled_twice! {
-    /// `L(j, sum − j)` for `j` in `first..first + out.len()`, all `sum − j` being matches too; NaN where it is undefined.
+    /// `L(j, sum − j)` for `j` in `first..first + out.len()`; NaN where it is undefined. All `sum − j` must be indices of matches.
     pub fn antidiagonal_log_ratios(points: &Soa, sum: usize, first: usize, out: &mut [f64]) = antidiagonal_lanes
 }
 
@@ -48,7 +48,7 @@ fn antidiagonal_lanes(points: &Soa, sum: usize, first: usize, out: &mut [f64]) {
 }
 
 compiled_twice! {
-    /// `½ ln(target_sq[j] / source_sq[j])`, written over the targets.
+    /// Replaces each `target_sq[j]` by `½ ln(target_sq[j] / source_sq[j])`.
     pub fn half_log_ratios(source_sq: &[f64], target_sq: &mut [f64]) = half_log_ratios_lanes
 }
 
@@ -59,15 +59,15 @@ fn half_log_ratios_lanes(source_sq: &[f64], target_sq: &mut [f64]) {
     }
 }
 
-/// `½ ln(target_sq / source_sq)`; NaN when either is zero (or so small that its square root is no distance).
+/// `½ ln(target_sq / source_sq)`; NaN when either is zero or subnormal.
 ///
-/// The paper leaves coincident points open; a many-to-one match (`b_i = b_j`) would otherwise put `−∞` into the range
+/// The paper does not define the ratio of coincident points. A many-to-one match (`b_i = b_j`) would otherwise put `−∞` into the range
 /// `[p_i, q_i]` of Eq. (9).
 #[inline(always)]
 pub fn half_log_ratio(source_sq: f64, target_sq: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     const ONE: u64 = 1023 << 52;
-    /// Added to an integer below 2⁵² these bits make the float `2⁵² + integer`, which SIMD can do and a cast cannot.
+    /// These bits plus an integer below 2⁵² are the float `2⁵² + integer`. Vector units can add, but AVX2 cannot convert 64-bit integers.
     const TWO_TO_52: u64 = (1023 + 52) << 52;
     const OFFSET: u64 = 4096;
 

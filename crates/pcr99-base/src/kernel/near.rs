@@ -1,18 +1,18 @@
-//! Which points are near each other, and how scattered they are.
+//! Points near each other: counts within a radius, and the number of places that points occupy.
 
 use crate::dispatch::compiled_twice;
 
-/// Points far from each other, by axis; beyond the first `count` there are some that are near nothing.
+/// Points that are far from each other, by axis. The entries beyond the first `count` are infinitely far away.
 #[derive(Debug, Clone)]
 pub struct Scattered {
     columns: [[[f64; BLOCK]; MOST_SCATTERED.div_ceil(BLOCK)]; 3],
     count: usize,
 }
 
-/// How many are looked at between two branches.
+/// Number of points between two branches: enough for the compiler to vectorise.
 const BLOCK: usize = 16;
 
-/// More are as good as any number.
+/// Largest number of places that is counted; the verdict needs no more.
 pub const MOST_SCATTERED: usize = 64;
 
 impl Default for Scattered {
@@ -22,8 +22,8 @@ impl Default for Scattered {
 }
 
 compiled_twice! {
-    /// How many of `some` points are left, up to `MOST_SCATTERED`, when each that is within the root of `radius_sq` of one before
-    /// it is left out; every `step`-th is looked at.
+    /// Number of places that points occupy, up to `MOST_SCATTERED`. A point occupies a new place when no point that was counted before is within the root of
+    /// `radius_sq` of it. Every `step`-th of the indices `some` is used.
     pub fn count_scattered(
         columns: &[Vec<f64>; 3], some: &[u32], step: usize, radius_sq: f64, kept: &mut Scattered,
     ) -> usize = count_scattered_lanes
@@ -67,11 +67,11 @@ fn count_scattered_lanes(
     kept.count
 }
 
-/// How many radii are counted at once.
+/// Number of radii that are counted at once.
 pub const RINGS: usize = 5;
 
 compiled_twice! {
-    /// How many points are within each of some radii of `point`, given by their squares, the widest first.
+    /// Number of points within each radius of `point`. The radii are given by their squares, the largest first.
     pub fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] = count_near_lanes
 }
 
@@ -82,7 +82,7 @@ fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radii_sq: &[f6
     let mut counts = [0_u32; RINGS];
     let mut start = 0;
     while start < n {
-        // Hardly any is within the widest radius. No branch in a block, so that it vectorises, and one for all of it.
+        // Few points are within the largest radius. There is one branch per block, so that the loop inside vectorises.
         let end = if n - start >= BLOCK {
             let (xs, ys, zs) =
                 (&xs[start..start + BLOCK], &ys[start..start + BLOCK], &zs[start..start + BLOCK]);
@@ -112,8 +112,7 @@ fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radii_sq: &[f6
 }
 
 compiled_twice! {
-    /// Which of the 64 points from `start` on (or as many as there are) differ by at most `bound` in every coordinate from
-    /// `point`: one bit each.
+    /// Bits of the 64 points from `start` on, or as many as there are. A bit is set when the point differs from `point` by at most `bound` in every coordinate.
     pub fn near_bits(columns: &[Vec<f64>; 3], start: usize, point: [f64; 3], bound: f64) -> u64 = near_bits_lanes
 }
 

@@ -1,48 +1,48 @@
-//! The nearest descriptor, both ways: every query against every target, in blocks that stay in the registers and the nearest cache.
+//! Nearest descriptors in both directions: every query against every target, in blocks that stay in the registers and the first cache.
 //!
-//! Descriptors are in fixed point, 1/64 of a unit, so that one instruction multiplies and adds two dimensions of eight targets, and
-//! distances are exact: neither the order of additions nor the CPU matters. The parts of a descriptor sum to 200 each, so that a squared
-//! distance is at most 3 · 2 · (200 · 64)² < 2³⁰: no sum overflows.
+//! Descriptors are in fixed point with 1/64 of a unit. One instruction then multiplies and adds two dimensions of eight targets, and distances are
+//! exact, so neither the order of additions nor the CPU matters. Each of the three histograms of a descriptor sums to 200, so a squared distance is at most
+//! 3 · 2 · (200 · 64)² < 2³⁰, and no sum overflows.
 
 use super::pair_features::{DIMENSIONS, Descriptor};
 
-/// Targets side by side in one vector.
+/// Number of targets in one vector register.
 pub const LANES: usize = 8;
-/// Queries that share one load of the targets.
+/// Number of queries that share one load of the targets.
 const ROWS: usize = 4;
-/// Two dimensions to a step; the last is filled up with zeros.
+/// Number of steps, two dimensions each; the last one is filled with a zero.
 const STEPS: usize = DIMENSIONS.div_ceil(2);
 /// One unit of a descriptor in fixed point.
 const UNIT: f32 = 64.0;
-/// Farther than any descriptor.
+/// A squared distance beyond that of any two descriptors.
 pub const FAR: i32 = i32::MAX;
 
 /// A query in fixed point.
 pub type Query = [[i16; 2]; STEPS];
-/// Eight targets in fixed point: for each step both dimensions of the first, of the second …
+/// Eight targets in fixed point: for each step the two dimensions of the first target, of the second, and so on.
 #[derive(Debug, Clone)]
 pub struct Block {
     pairs: [[i16; 2 * LANES]; STEPS],
-    /// The squared length of each.
+    /// Squared length of each target.
     squares: [i32; LANES],
 }
 
-/// In fixed point.
+/// A descriptor in fixed point.
 pub fn query(descriptor: &Descriptor) -> Query {
     let mut query = [[0; 2]; STEPS];
     for (k, x) in descriptor.iter().enumerate() {
-        // Half a unit more and the part before the point: nothing here is negative.
+        // Rounds to nearest, since no entry is negative.
         query[k / 2][k % 2] = (x * UNIT + 0.5) as i16;
     }
     query
 }
 
-/// The squared length.
+/// Squared length of a descriptor.
 fn square(query: &Query) -> i32 {
     query.iter().flatten().map(|&x| i32::from(x) * i32::from(x)).sum()
 }
 
-/// Eight to a block; what fills up the last repeats the last, and is never looked at.
+/// Targets in blocks of eight. The last block is filled with copies of the last target, which are never reported.
 pub fn blocks(targets: &[Query]) -> Vec<Block> {
     let block = |eight: &[Query]| {
         let mut block = Block { pairs: [[0; 2 * LANES]; STEPS], squares: [0; LANES] };
@@ -58,7 +58,7 @@ pub fn blocks(targets: &[Query]) -> Vec<Block> {
     targets.chunks(LANES).map(block).collect()
 }
 
-/// The nearest queries of the targets so far, one entry for each lane of each block.
+/// Nearest queries of the targets so far, one entry for each target of each block.
 #[derive(Debug, Clone)]
 pub struct Columns {
     /// Squared distance to the nearest query.
@@ -68,20 +68,22 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// No nearest query yet, for so many blocks of targets.
+    /// No nearest query yet, for this number of `blocks` of targets.
     pub fn new(blocks: usize) -> Self {
         Self { distances: vec![[FAR; LANES]; blocks], indices: vec![[-1; LANES]; blocks] }
     }
 }
 
-/// The nearest block of each lane so far, for a group of queries.
+/// Nearest block of each lane so far, for a group of queries.
 struct Rows {
     distances: [[i32; LANES]; ROWS],
     blocks: [[i32; LANES]; ROWS],
 }
 
-/// For each query its nearest target into `nearest`; for each target its nearest query, counted from `first`, into `columns`, which may
-/// hold the nearest of earlier queries. Of `count` targets; ties go to the lower index.
+/// Finds the nearest target of each query and the nearest query of each target. Ties go to the lower index.
+///
+/// `nearest` receives the targets of the queries. `columns` receives the queries of the targets, counted from `first`, and may hold the results of earlier
+/// queries. `count` is the number of targets.
 pub fn nearest_both_ways(
     queries: &[Query],
     first: i32,
@@ -100,7 +102,7 @@ pub fn nearest_both_ways(
     search(queries, first, targets, count, nearest, columns, group_portable);
 }
 
-/// Deals the queries out in groups.
+/// Runs `group` over the queries in groups of `ROWS`.
 fn search(
     queries: &[Query],
     first: i32,
@@ -121,7 +123,7 @@ fn search(
             let lanes = rows.distances[k].iter().zip(&rows.blocks[k]).enumerate();
             let candidates = lanes.filter(|(_, (_, block))| **block >= 0);
             let named = candidates.map(|(lane, (d, block))| (*d, *block as usize * LANES + lane));
-            // What fills up the last block repeats its last target, whose index is lower.
+            // The copies in the last block stand for its last target, whose index is lower.
             *nearest = named.min().map_or(u32::MAX, |(_, index)| index.min(count - 1) as u32);
         }
     }

@@ -2,21 +2,23 @@
 
 use crate::dispatch::compiled_twice;
 
-/// Pairs that are worked on side by side.
+/// Number of pairs in a batch.
 pub const BATCH: usize = 64;
-/// Bins of each histogram.
+/// Number of bins of each histogram.
 pub const BINS: usize = 11;
 /// Numbers of a descriptor: one histogram for each of three angles.
 pub const DIMENSIONS: usize = 3 * BINS;
 /// One descriptor: 11 bins for `θ`, 11 for `α`, 11 for `φ`. Each histogram sums to 200.
 pub type Descriptor = [f32; DIMENSIONS];
-/// Where pairs without angles are put: a point on another, or a normal along the line between them.
+/// Bin of pairs without angles: coincident points, or a normal along the line between them.
 pub const NONE: u32 = 63;
-/// Parts of a bin of `θ`, of `α` and of `φ`, as fine as it takes to fold the signed histogram to the unsigned one: all round in eleven
-/// bins is a quarter in eleven bins of a fourth part each, and both sides of zero are one side in half bins.
+/// Number of parts of a bin of `θ`, of `α` and of `φ`. They are as fine as the unsigned histogram needs.
+///
+/// The unsigned `θ` covers a quarter of a turn in eleven bins, so its bins are a fourth of the signed ones. The unsigned `α` and `φ` cover one side of zero, so
+/// their bins are half of the signed ones.
 pub const PARTS: [usize; 3] = [4, 2, 2];
 
-/// Other points, relative to the one, and their normals.
+/// Other points of a batch, relative to the one, with their normals.
 #[derive(Debug, Clone)]
 pub struct Others {
     /// Positions relative to the point: x, y and z.
@@ -30,20 +32,20 @@ impl Others {
     pub const EMPTY: Self = Self { place: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3] };
 }
 
-/// Parts of bins of `θ`, `α`, `φ`.
+/// Parts of bins of `θ`, `α` and `φ`, one for each pair of the batch.
 pub type Bins = [[u32; BATCH]; 3];
 
-/// The signed and the unsigned bin of a part; `angle` 0, 1, 2 for `θ`, `α`, `φ`.
+/// Signed and unsigned bin of a part. The `angle` is 0, 1, 2 for `θ`, `α`, `φ`.
 pub fn bins_of(angle: usize, part: usize) -> [usize; 2] {
     let parts = PARTS[angle] * BINS;
-    // Above or below the middle; and, all round, before or behind a right angle.
+    // Distance from the middle; beyond a right angle it is folded back.
     let from_middle = if 2 * part >= parts { part - parts / 2 } else { parts / 2 - 1 - part };
     let folded = if from_middle < BINS { from_middle } else { 2 * BINS - 1 - from_middle };
     [part / PARTS[angle], folded]
 }
 
 compiled_twice! {
-    /// The parts of bins of all pairs of the batch.
+    /// Parts of bins of all pairs of the batch.
     pub fn pair_bins(normal: [f32; 3], others: &Others, bins: &mut Bins) = pair_bins_lanes
 }
 
@@ -96,8 +98,8 @@ fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 3] {
 
 const PI: f32 = std::f32::consts::PI;
 
-/// The angle of the vector `(x, y)`, off by about 10⁻⁶: the series of Abramowitz and Stegun
-/// 4.4.49. Only bins depend on it; unlike the C library's it is the same on every CPU.
+/// Angle of the vector `(x, y)` with an error of about 10⁻⁶: the series 4.4.49 of Abramowitz and Stegun. Only bins depend on it. Unlike that of
+/// the C library it is the same on every CPU.
 #[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
 fn angle(y: f32, x: f32) -> f32 {

@@ -1,10 +1,10 @@
-//! All residuals of a hypothesis: `‖s·R·a + t − b‖²`.
+//! Residuals of a hypothesis at all matches: `‖s·R·a + t − b‖²`.
 
 use super::consensus::Affine;
 use crate::{Soa, dispatch::compiled_twice};
 
 compiled_twice! {
-    /// Writes the squared residual of every point, by the same operations as the count of inliers.
+    /// Squared residual of every match, by the same operations as the count of inliers.
     pub fn squared_residuals(points: &Soa, model: &Affine, out: &mut [f64]) = squared_residuals_lanes
 }
 
@@ -22,7 +22,7 @@ fn squared_residuals_lanes(points: &Soa, model: &Affine, out: &mut [f64]) {
     }
 }
 
-/// Sets bit `i` of `mask` where residual `i` is at most `limit`; no other.
+/// Sets bit `i` of `mask` where residual `i` is at most `limit`, and clears the other bits.
 pub fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {

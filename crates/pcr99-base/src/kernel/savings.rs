@@ -1,11 +1,12 @@
-//! How much a match saves on the worst score: `Σ_j max(0, ε − |L(i,j) − ln s|)`.
+//! Savings of a match against the worst score: `Σ_j max(0, ε − |L(i,j) − ln s|)`.
 //!
 //! The score of Eq. (6) is `S(i) = −Σ_j min(|L(i,j) − ln s|, ε) = savings − ε·(n−1)`, so ranking by savings is ranking
-//! by score. A match saves only where `L(i,j)` is within `ε` of `ln s`: on a grid of `ln s` each `L(i,j)` touches a few
-//! candidates instead of all. An undefined ratio (NaN) saves nothing, that is, it costs `ε`.
+//! by score. A match saves only where `L(i,j)` is within `ε` of `ln s`. On a grid of `ln s`, each `L(i,j)` therefore touches a few
+//! candidates instead of all. An undefined ratio (NaN) saves nothing.
 
 use crate::dispatch::compiled_twice;
 
+/// Number of interleaved sums: two vector registers of AVX2.
 const LANES: usize = 8;
 
 compiled_twice! {
@@ -43,7 +44,7 @@ pub struct Grid {
     pub first: f64,
     /// `Δ_i`; zero when all log ratios are equal, and then there is one candidate.
     pub step: f64,
-    /// How many candidates.
+    /// Number of candidates.
     pub len: usize,
 }
 
@@ -93,23 +94,23 @@ fn range_lanes(row: &[f64]) -> (f64, f64) {
     rest.iter().fold((low, high), |(low, high), &x| (low.min(x), high.max(x)))
 }
 
-/// Candidates are added up in blocks of this many.
+/// Number of candidates that are added to at a time: one vector register of AVX2.
 const BLOCK: usize = 4;
 
-/// Which candidates one log ratio can touch. With `x = (L − p)/Δ` they are those between `x − reach` and `x + reach`.
+/// The candidates that one log ratio can touch: with `x = (L − p)/Δ`, those between `x − reach` and `x + reach`.
 #[derive(Debug, Clone, Copy)]
 struct Touch {
     /// `ε/Δ`, or the number of candidates when that is less.
     reach: f64,
-    /// The sums start this many candidates before the grid; what is outside is thrown away.
+    /// Number of sums before the first candidate of the grid; they are not used.
     margin: usize,
-    /// How many blocks of candidates are added to, from `⌊x − reach⌋` on.
+    /// Number of blocks of candidates that are added to, from `⌊x − reach⌋` on.
     blocks: usize,
 }
 
 impl Touch {
     fn of(grid: Grid, epsilon: f64) -> Self {
-        // Exact data give a grid far narrower than ε, of which each ratio touches all: no more than there is.
+        // Exact data give a grid far narrower than ε. Each ratio then touches all candidates, but no more.
         let reach = (epsilon / grid.step).min(grid.len as f64);
         // From ⌊x − reach⌋ to ⌊x + reach⌋. Candidates at the very edge save nothing but rounding, and are not missed by rounding of x
         // either: the first is one too low unless it is at the edge, and there is one to spare at the end.

@@ -1,7 +1,8 @@
-//! The prescreening test with unknown scale, Eq. (24)–(26), for a whole run of samples: `i` is fixed, `j` goes up while `k` goes
-//! down. All three log ratios are then read in order, and hardly any sample passes: four at a time, without a branch.
+//! The prescreening test with unknown scale, Eq. (24)–(26), for a run of samples: `i` is fixed, `j` goes up while `k` goes down.
+//!
+//! All three log ratios are then read in order, four samples at a time. Few samples pass, so there is one branch for four.
 
-/// The log ratios of a run: sample `x` has `L(i,j) = ij[x]`, `L(j,k) = jk[x]` and `L(k,i) = ki_reversed[len − 1 − x]`.
+/// Log ratios of a run of samples: sample `x` has `L(i,j) = ij[x]`, `L(j,k) = jk[x]` and `L(k,i) = ki_reversed[len − 1 − x]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges<'a> {
     /// `L(i, j)`, in the order of the samples.
@@ -12,7 +13,10 @@ pub struct Edges<'a> {
     pub ki_reversed: &'a [f64],
 }
 
-/// Appends to `hits` the samples whose three log ratios agree within `epsilon`, ascending.
+/// Appends to `hits` the samples whose three log ratios agree within `epsilon`, in ascending order.
+///
+/// # Panics
+/// When the three slices differ in length.
 pub fn similar_triangles(edges: Edges<'_>, epsilon: f64, hits: &mut Vec<u32>) {
     assert!(edges.ij.len() == edges.jk.len() && edges.ij.len() == edges.ki_reversed.len());
     #[cfg(target_arch = "x86_64")]

@@ -1,33 +1,32 @@
-//! An unknown scale: the logarithm of the ratio of two lengths, with its tolerance, cut into slices.
+//! Slices of the unknown scale: the logarithm of the ratio of two lengths, with its tolerance, on a grid.
 //!
 //! A pair of matches meets all slices within `L ± τ/‖b_i − b_m‖`. Each slice has a graph of its own, one bit per pair, so that
 //! an unknown scale is searched with the same operations as a known one.
 
 use super::edges::Columns;
 
-/// How log ratios are cut into slices of equal width for an unknown scale.
+/// Division of the log ratios into slices of equal width.
 #[derive(Debug, Clone, Copy)]
 pub struct Slicing {
     /// `ln s` where slice 0 starts.
     pub first: f32,
     /// Slices per unit of `ln s`.
     pub per_unit: f32,
-    /// How many slices; at most `LIMIT`.
+    /// Number of slices, at most 64.
     pub count: u8,
     /// `τ`: the tolerance of a log ratio is `τ / ‖b_i − b_m‖`.
     pub tau: f32,
-    /// Pairs with a larger tolerance tell nothing.
+    /// Largest tolerance of a log ratio; pairs beyond it meet no slice.
     pub widest: f32,
 }
 
-/// There are never more slices.
-const LIMIT: usize = 64;
-
-/// No slice at all.
+/// The first slice of a pair that meets no slice.
 pub const NOWHERE: u8 = 255;
 
-/// For every `m` and as many matches `i` as there are rows in `spans`, from `from` on, the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets,
-/// and how many more. Only for `m` from the block of eight of `i` on; what is before follows from symmetry, see [`mirror_bytes`].
+/// Writes the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and the number of further ones, for every `m` and all rows `i` of `spans`.
+///
+/// The first row is that of match `from`. Only the entries from the block of eight of `i` on are written. [`mirror_bytes`] writes the others, by
+/// symmetry.
 pub fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -38,17 +37,18 @@ pub fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Span
     slice_spans_plain(columns, from, slicing, spans);
 }
 
-/// Rows of spans.
+/// Rows of spans: for each pair the slices that it meets.
+#[derive(Debug)]
 pub struct Spans<'a> {
-    /// The length of a row: a multiple of 64.
+    /// Length of a row, a multiple of 64.
     pub width: usize,
-    /// The first slices.
+    /// First slice of each pair, or [`NOWHERE`].
     pub first: &'a mut [u8],
-    /// How many more.
+    /// Number of further slices of each pair.
     pub more: &'a mut [u8],
 }
 
-/// A [`Slicing`] with all lengths in slices, as the loops want it.
+/// A [`Slicing`] with all lengths in units of a slice, for the loops.
 #[derive(Debug, Clone, Copy)]
 struct InSlices {
     /// Half a doubling of the ratio of two squares.
@@ -109,14 +109,16 @@ fn half_log_ratio(a: f32, b: f32, slicing: &InSlices) -> f32 {
     power * slicing.doubling + u * (one + v * (third + v * fifth))
 }
 
-/// `τ/√x`, in slices, to two parts in a thousand, which is enough for a tolerance: half the exponent with its sign changed, and one
-/// step of Newton's, `y·(1.5 − 0.5·x·y²)`. The processor's own estimate differs between makers.
+/// `τ/√x`, in slices, to two parts in a thousand, which is enough for a tolerance.
+///
+/// The first estimate negates and halves the exponent; one step of Newton's method, `y·(1.5 − 0.5·x·y²)`, improves it. The estimate of the
+/// processor's own instruction differs between manufacturers.
 fn inverse_root(x: f32, newton: [f32; 2]) -> f32 {
     let y = f32::from_bits((ROOT_START - ((x.to_bits() as i32) >> 1)) as u32);
     y * (newton[0] - newton[1] * x * y * y)
 }
 
-/// The line through the logarithm that makes the first guess of `1/√x` best.
+/// Constant of the first estimate of `1/√x`: the usual one, which makes its largest error 3.4 %.
 const ROOT_START: i32 = 0x5F37_59DF;
 
 /// `artanh u = u + u³/3 + u⁵/5 + …`
@@ -135,7 +137,7 @@ pub struct Rows<'a> {
 pub fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-        // SAFETY: the line above checked that this CPU has both.
+        // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
         unsafe { avx2::slice_rows(first, more, at, rows) };
         return;
     }
@@ -149,7 +151,7 @@ fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
     for (slice, (graph, degrees)) in (0..).zip(rows.bits.iter_mut().zip(&mut rows.degrees)) {
         let row = &mut graph[at * words..(at + 1) * words];
         for ((bits, first), more) in row.iter_mut().zip(first).zip(more) {
-            // NOWHERE is never reached: the difference is then at least 1, and `more` is 0.
+            // NOWHERE meets no slice: the difference is at least 1, and `more` is 0.
             let meets = |lane: usize| u8::wrapping_sub(slice, first[lane]) <= more[lane];
             *bits = (0..64).fold(0, |bits, lane| bits | u64::from(meets(lane)) << lane);
         }
@@ -157,8 +159,8 @@ fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
     }
 }
 
-/// Fills what is below the diagonal of a symmetric square of bytes, whose rows have `width` each, from what is above it, for the
-/// rows of which only the part from the block of eight of the diagonal on has been written.
+/// Copies the bytes above the diagonal of a symmetric matrix to below it. A row has `width` bytes, of which those from the block of eight of the
+/// diagonal on have been written.
 pub fn mirror_bytes(bytes: &mut [u8], width: usize) {
     #[cfg(target_arch = "x86_64")]
     mirror_bytes_in::<sse2::Sixteen>(bytes, width);
@@ -179,7 +181,7 @@ fn mirror_bytes_in<T: Sixteen>(bytes: &mut [u8], width: usize) {
                     column.store(&mut cells[(c + k) * per_row + r / 16]);
                 }
             }
-            // On the diagonal only the left half of the lower half is not there already.
+            // On the diagonal, only the left half of the lower half is missing.
             if c < block + 64 {
                 for (k, l) in (8..there).flat_map(|k| (0..8).map(move |l| (k, l))) {
                     cells[(c + k) * per_row + c / 16][l] = cells[(c + l) * per_row + c / 16][k];
@@ -193,11 +195,11 @@ fn mirror_bytes_in<T: Sixteen>(bytes: &mut [u8], width: usize) {
 trait Sixteen: Copy {
     fn load(bytes: &[u8; 16]) -> Self;
     fn store(self, bytes: &mut [u8; 16]);
-    /// The bytes of two rows, one of this and one of the other in turn.
+    /// The bytes of two rows, alternately one of `self` and one of `other`.
     fn interleave(self, other: Self) -> [Self; 2];
 }
 
-/// Rows of the upper half and those of the lower half interleaved, four times, and every byte is in its place.
+/// Transposes 16 × 16 bytes: interleaving the rows of the upper and the lower half four times puts every byte into its place.
 #[inline(always)]
 fn transpose<T: Sixteen>(square: [T; 16]) -> [T; 16] {
     shuffle(shuffle(shuffle(shuffle(square))))
@@ -230,7 +232,7 @@ impl Sixteen for [u8; 16] {
     }
 }
 
-/// With instructions that every x86-64 has.
+/// SSE2 version, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
     use std::arch::x86_64::*;
@@ -259,13 +261,16 @@ mod sse2 {
     }
 }
 
-/// The same with AVX2: same operations, same order, same bits.
+/// AVX2 versions of the loops above: same operations in the same order, same bits.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{InSlices, Rows, Slicing, Spans};
     use crate::kernel::edges::{Columns, avx2::Eights};
+
+    /// Largest number of slices, so that the counts of one row need no allocation.
+    const MOST_SLICES: usize = 64;
 
     #[target_feature(enable = "avx2")]
     pub(super) fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
@@ -291,7 +296,7 @@ mod avx2 {
                 let meets = _mm256_castps_si256(meets);
                 let low = _mm256_cvttps_epi32(_mm256_max_ps(low, _mm256_setzero_ps()));
                 let high = _mm256_cvttps_epi32(_mm256_min_ps(high, _mm256_set1_ps(slicing.top)));
-                // Where nothing is met: NOWHERE, that is all ones, and 0 more.
+                // A pair that meets no slice gets NOWHERE, which is all ones, and 0 further ones.
                 let nowhere = _mm256_set1_epi32(i32::from(super::NOWHERE));
                 first[k] = bytes(_mm256_blendv_epi8(nowhere, low, meets));
                 more[k] = bytes(_mm256_and_si256(_mm256_sub_epi32(high, low), meets));
@@ -336,29 +341,29 @@ mod avx2 {
         _mm256_add_ps(_mm256_mul_ps(power, _mm256_set1_ps(slicing.doubling)), _mm256_mul_ps(u, series))
     }
 
-    /// Word after word, and for each all slices: what is read stays in registers, and how far a slice is ahead of the first that a
-    /// pair meets grows by one from slice to slice.
+    /// The outer loop is over words and the inner one over slices, so that the input stays in registers. The distance of a slice from the first slice that
+    /// a pair meets grows by one from slice to slice.
     #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
         let words = first.len() / 64;
-        let mut counts = [0_u32; super::LIMIT];
+        let mut counts = [0_u32; MOST_SLICES];
         let counts = &mut counts[..rows.bits.len()];
         assert!(rows.bits.iter().all(|graph| graph.len() / words.max(1) > at), "a row in every slice");
         let one = _mm256_set1_epi8(1);
         let first = first.as_chunks::<32>().0.as_chunks::<2>().0;
         let more = more.as_chunks::<32>().0.as_chunks::<2>().0;
         for (word, (first, more)) in first.iter().zip(more).enumerate() {
-            // Slice 0 is 0 − first ahead.
+            // Distance of slice 0 from the first slice, modulo 256.
             let ahead_of = |first: &[u8; 32]| _mm256_sub_epi8(_mm256_setzero_si256(), load(first));
             let (mut low, mut high) = (ahead_of(&first[0]), ahead_of(&first[1]));
             let (low_more, high_more) = (load(&more[0]), load(&more[1]));
-            // Unsigned ahead ≤ more.
+            // As unsigned bytes: ahead ≤ more.
             let meets = |ahead: __m256i, more: __m256i| {
                 _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(ahead, more), ahead)) as u32
             };
             for (graph, count) in rows.bits.iter_mut().zip(&mut *counts) {
                 let bits = u64::from(meets(low, low_more)) | u64::from(meets(high, high_more)) << 32;
-                // SAFETY: `word` is less than `words`, and every graph has that row.
+                // SAFETY: `word` is less than `words`, and the assertion above checked that every graph has row `at`.
                 unsafe { *graph.get_unchecked_mut(at * words + word) = bits };
                 *count += bits.count_ones();
                 (low, high) = (_mm256_add_epi8(low, one), _mm256_add_epi8(high, one));

@@ -1,15 +1,17 @@
-//! Sums over many points: for least squares, and for how the targets are spread.
+//! Sums over many points, for least squares and for the extent of the targets.
 //!
-//! Four sums side by side, point `i` going into number `i mod 4`, added up in a fixed order at the end: that is what a vector
-//! unit does, and the result does not depend on whether there is one.
+//! Point `i` goes into sum `i mod 4` of four interleaved sums, which are added in a fixed order at the end. A vector unit does the same, so the result does
+//! not depend on whether there is one.
 
 use crate::Soa;
 
+/// Number of interleaved sums: one vector register of AVX2.
 const LANES: usize = 4;
 type Lanes = [f64; LANES];
 
-/// Does something with four numbers of each column at a time; what is missing at the end is filled with zeros, in the first column
-/// with `$filling`. (A macro: a closure that is called in two places would be compiled without the features of its caller.)
+/// Runs `$add` with four numbers of each column at a time. The last group is filled with zeros, in the first column with `$filling`.
+///
+/// This is a macro because a closure that is called in two places would be compiled without the target features of its caller.
 macro_rules! by_lanes {
     ($n:expr, $filling:expr, [$first:ident $(, $column:ident)*], |$lanes:pat_param| $add:block) => {{
         let whole = $n / LANES * LANES;
@@ -31,7 +33,7 @@ macro_rules! by_lanes {
     }};
 }
 
-/// What a least-squares fit needs of the matches: `Σ 1`, `Σ a`, `Σ b`, `Σ a·bᵀ` and `Σ ‖a‖²`.
+/// Sums over matches that determine the least-squares fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FitSums {
     /// `Σ 1`, or the sum of the weights.
@@ -60,7 +62,7 @@ impl FitSums {
     }
 }
 
-/// Over the matches whose squared residual is at most `delta_sq`.
+/// Sums for a least-squares fit over the matches whose squared residual is at most `delta_sq`.
 pub fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -83,7 +85,7 @@ fn fit_sums_lanes(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
         by,
         bz,
     ]| {
-        // Chosen, not multiplied: what is outside may be infinite.
+        // Selected, not multiplied by zero: a coordinate outside may be infinite.
         let keep = |x: Lanes| each(|k| if rest[k] <= delta_sq { x[k] } else { 0.0 });
         let (a, b) = ([keep(ax), keep(ay), keep(az)], [keep(bx), keep(by), keep(bz)]);
         plus(&mut sums[0], keep([1.0; LANES]));
@@ -106,7 +108,7 @@ pub struct Spread {
     pub sum: [f64; 3],
     /// `Σ xx, xy, xz, yy, yz, zz`.
     pub products: [f64; 6],
-    /// The largest squared distance from the origin.
+    /// Largest squared distance from the origin.
     pub farthest_sq: f64,
 }
 
@@ -120,7 +122,7 @@ impl Spread {
     }
 }
 
-/// Of all points of one side.
+/// Sums over all points of one side.
 pub fn spread(columns: &[Vec<f64>; 3]) -> Spread {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
@@ -145,7 +147,7 @@ fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
     Spread::from_lanes(&sums, &farthest_sq)
 }
 
-/// Of some numbers.
+/// Sum of numbers, in the order of the four interleaved sums.
 pub fn sum(values: &[f64]) -> f64 {
     let (fours, rest) = values.as_chunks::<LANES>();
     let mut sums = [0.0; LANES];
@@ -168,8 +170,9 @@ fn together(lanes: &Lanes) -> f64 {
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
-/// The same with AVX2: same operations, same order, same bits. Compilers do not see that lanes belong together, and there are more sums
-/// than registers: hence a pass for the products of its own.
+/// AVX2 versions of the loops above: same operations in the same order, same bits.
+///
+/// Compilers do not vectorise these loops. There are more sums than registers, so the products have a pass of their own.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
@@ -182,7 +185,7 @@ mod avx2 {
         let [ax, ay, az] = &points.a;
         let [bx, by, bz] = &points.b;
         let one = _mm256_set1_pd(1.0);
-        // Chosen, not multiplied: what is outside may be infinite.
+        // Selected, not multiplied by zero: a coordinate outside may be infinite.
         let inside = |rest: __m256d| _mm256_cmp_pd::<_CMP_LE_OQ>(rest, limit);
         let (mut plain, mut products) = ([_mm256_setzero_pd(); 8], [_mm256_setzero_pd(); 9]);
         by_lanes!(residuals.len(), f64::INFINITY, [residuals, ax, ay, az, bx, by, bz], |[

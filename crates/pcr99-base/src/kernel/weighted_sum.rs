@@ -2,12 +2,12 @@
 
 use crate::dispatch::compiled_twice;
 
-/// Numbers of a row: two descriptors of 33 and a few more, a multiple of eight.
+/// Length of a row: two descriptors of 33 numbers and a flag, rounded up to a multiple of eight.
 pub const WIDTH: usize = 72;
 
 compiled_twice! {
-    /// Adds the `rows` with these `indices` to `sum`, each times `radius_sq` over its squared distance. Those at distance zero or beyond
-    /// the radius are left out.
+    /// Adds the `rows` with these `indices` to `sum`, each with the weight `radius_sq` / squared distance. Rows at distance zero or beyond the radius
+    /// are left out.
     pub fn weighted_sum(
         indices: &[u32], distances_sq: &[f32], radius_sq: f32, rows: &[[f32; WIDTH]], sum: &mut [f32; WIDTH]
     ) = weighted_sum_lanes
