@@ -87,7 +87,7 @@ fn run(
     let (source, target) = (prepare(&scans.source, 0), prepare(&scans.target, 1));
     let mut params = RegisterParams::new();
     if with_initial_pose {
-        let truth = scans.truth.unwrap_or_else(|| Similarity::IDENTITY);
+        let truth = scans.truth.unwrap_or(Similarity::IDENTITY);
         params = params.with_initial(if seed.is_multiple_of(2) {
             truth
         } else {

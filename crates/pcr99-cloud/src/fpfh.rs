@@ -7,7 +7,7 @@
 //!
 //! One pass computes two kinds:
 //! * **signed**: as published. Reversing all normals of a cloud gives `−φ` and `−θ`, that is the same bins in reverse order
-//!   ([`turned`](crate::fpfh::turned)).
+//!   ([`turned`]).
 //! * **unsigned**: from `|α|`, `|φ|` and `atan2(|w·n_t|, |u·n_t|)`, which do not depend on the sign of any normal. They are less
 //!   distinctive, but need no oriented normals.
 
