@@ -1,4 +1,4 @@
-//! Checks of the workspace beyond tests: features, other targets, packages, dependencies.
+//! Checks of the workspace beyond tests: features, packages, dependencies.
 
 use std::process::{Command, Stdio};
 
@@ -16,19 +16,10 @@ const FEATURES: [&[&str]; 5] = [
     &["-p", "pcr99-cli", "--no-default-features"],
 ];
 
-/// The target without threads and without a clock. It is checked where its standard library is installed.
-const WASM: &str = "wasm32-unknown-unknown";
-
-/// Compiles the combinations of features, and the core for WebAssembly.
+/// Compiles the combinations of features.
 pub(crate) fn features() -> Result<()> {
     for combination in FEATURES {
         cargo(&[&["check", "--quiet"], combination].concat(), &[]).context("features")?;
-    }
-    if has_target(WASM) {
-        let check = ["check", "--quiet", "-p", "pcr99", "--no-default-features", "--target", WASM];
-        cargo(&check, &[]).context("the core for WebAssembly")?;
-    } else {
-        eprintln!("\nnote: {WASM} is not checked: `rustup target add {WASM}` installs it");
     }
     Ok(())
 }
@@ -63,13 +54,4 @@ pub(crate) fn dependencies() -> Result<()> {
     }
     // Advisories need the network, and may come up without any change here: the workflow asks for them.
     cargo(&["deny", "check", "licenses", "bans", "sources"], &[]).context("dependencies")
-}
-
-/// Whether the standard library of a target is installed for the compiler in use.
-fn has_target(target: &str) -> bool {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).stderr(Stdio::null()).output();
-    let sysroot = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());
-    sysroot.is_some_and(|path| {
-        std::path::Path::new(path.trim()).join("lib/rustlib").join(target).join("lib").is_dir()
-    })
 }

@@ -10,6 +10,8 @@ mod pages;
 
 mod python;
 
+mod wasm;
+
 use std::{
     path::Path,
     process::{Command, ExitCode},
@@ -25,6 +27,7 @@ tasks:
   test       sets up and runs everything that the project is tested with
   python     builds, installs and tests the Python package (part of `test`)
   packages   makes the packages of all published crates, without uploading them (part of `test`)
+  wasm       compiles the core for WebAssembly and runs an example under Node.js (part of `test`)
   pictures   draws the pictures of the documentation again
   compare [--seeds N] [--pairs TEXT]
              compares normals and features with Open3D; with PCR99_DATA set, also registrations of real
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("python") => python::test(),
         Some("packages") => checks::packages(),
+        Some("wasm") => wasm::run(),
         Some("pictures") => pictures(),
         Some("compare") => compare::run(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
@@ -65,6 +69,7 @@ fn test() -> Result<()> {
     cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-Dwarnings")])
         .context("documentation")?;
     checks::features()?;
+    wasm::run()?;
     checks::packages()?;
     checks::dependencies()?;
     browser::set_up()?;

@@ -348,7 +348,8 @@ mod avx2 {
         let words = first.len() / 64;
         let mut counts = [0_u32; MOST_SLICES];
         let counts = &mut counts[..rows.bits.len()];
-        assert!(rows.bits.iter().all(|graph| graph.len() / words.max(1) > at), "a row in every slice");
+        let end = at.checked_add(1).and_then(|rows| rows.checked_mul(words)).unwrap_or(usize::MAX);
+        assert!(rows.bits.iter().all(|graph| graph.len() >= end), "a row in every slice");
         let one = _mm256_set1_epi8(1);
         let first = first.as_chunks::<32>().0.as_chunks::<2>().0;
         let more = more.as_chunks::<32>().0.as_chunks::<2>().0;
