@@ -1,4 +1,4 @@
-//! The browser that the pages are tested in: Debian's Chromium, installed when we may.
+//! The browser for tests of pages. On Debian and as root, Chromium is installed when it is missing.
 
 use std::{
     path::PathBuf,
@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-/// Sees to it that there is one, or says how to get it; where `CI` is true, there must be.
+/// Installs the browser where possible. Without one, this is a warning, or an error when `CI=true`.
 pub(crate) fn set_up() -> Result<()> {
     if is_there() {
         return Ok(());

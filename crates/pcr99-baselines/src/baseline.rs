@@ -1,4 +1,4 @@
-//! What a published method has to provide, and what is done for all of them.
+//! Interface of the published methods, and the preparation of their input.
 
 use pcr99::{
     Correspondences, Normalized, Positive, Scale, Similarity, StopReason, random::Random, stop::StopCheck,
@@ -7,23 +7,23 @@ use pcr99_base::Soa;
 
 use crate::Error;
 
-/// A published method as it sees a problem: find the transform, say why you stopped. Everything else is done for it.
+/// A published method. It finds a transform and says why it stopped; [`Solvers`](crate::Solvers) does the rest.
 ///
-/// The type of the scale says what the method can be asked for: [`KnownScale`] or [`EitherScale`].
+/// The associated type tells whether the method can find the scale: [`KnownScale`] or [`EitherScale`].
 pub(crate) trait Baseline {
-    /// What it can be told of the scale.
+    /// Kinds of scale that the method supports.
     type Scale: Copy;
 
-    /// Makes room for so many matches, where that takes more than a few lists of them; `method` is its name for the error.
+    /// Allocates tables for the given number of matches, when the method needs any. `method` is its name for the error.
     ///
     /// # Errors
-    /// When they need more memory than is allowed, or than the system gives.
+    /// When the tables need more memory than allowed or available.
     fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
         let _ = (method, matches);
         Ok(())
     }
 
-    /// The transform from source to target of `matches`.
+    /// Finds the transform from source to target.
     fn find(
         &mut self,
         matches: &Matches<'_>,
@@ -33,59 +33,59 @@ pub(crate) trait Baseline {
     ) -> Found;
 }
 
-/// The scale is known; it is 1, since the matches have been divided by it.
+/// The scale is known. It is 1, because the targets have been divided by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownScale;
 
-/// The scale is known (and 1), or to be found.
+/// The scale is known (and 1) or unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EitherScale {
-    /// It is 1.
+    /// The scale is 1.
     Known,
-    /// It is to be found.
+    /// The scale is to be found.
     Unknown,
 }
 
 impl EitherScale {
-    /// 1 when it is known.
+    /// 1 when the scale is known.
     pub(crate) fn known(self) -> Option<f64> {
         (self == Self::Known).then_some(1.0)
     }
 }
 
-/// Matches as the baselines take them: centred, with a known scale divided out.
+/// Matches as the methods take them: centred, with a known scale divided out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Matches<'a> {
-    /// Both sides by axis.
+    /// Source and target points, by axis.
     pub(crate) points: &'a Soa,
-    /// Standard deviation of the noise of a target coordinate (σ): the unit of all published thresholds.
+    /// Standard deviation `σ` of the noise of each target coordinate: the unit of all published thresholds.
     pub(crate) sigma: f64,
 }
 
-/// What a method came to.
+/// Result of a method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Found {
-    /// The transform; `None` when there is none.
+    /// Transform; `None` when none was found.
     pub(crate) model: Option<Similarity>,
-    /// Samples drawn, or triplets visited.
+    /// Number of samples drawn, or of triplets visited.
     pub(crate) samples: u64,
-    /// Transforms computed and tested.
+    /// Number of transforms computed and tested.
     pub(crate) hypotheses: u64,
-    /// Why it ended.
+    /// Why the search stopped.
     pub(crate) stopped_because: StopReason,
 }
 
-/// Matches with a known scale divided out, and the way back.
+/// Matches with a known scale divided out, and the units of the caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared<'a> {
     normalized: Normalized<'a>,
     points: Soa,
     sigma: f64,
-    /// What the targets were divided by.
+    /// Divisor of the targets: the known scale, or 1.
     divided_by: f64,
 }
 
-/// The threshold of a problem, in standard deviations of its noise.
+/// Inlier threshold of a problem, in standard deviations of its noise, as in the evaluation of PCR-99.
 const THRESHOLD_IN_SIGMA: f64 = 5.0;
 
 impl<'a> Prepared<'a> {
@@ -104,7 +104,7 @@ impl<'a> Prepared<'a> {
         Matches { points: &self.points, sigma: self.sigma }
     }
 
-    /// The transform in the units of the caller.
+    /// Transform in the units of the caller.
     pub(crate) fn outward(&self, model: &Similarity) -> Similarity {
         let translation = model.translation().map(|t| t * self.divided_by);
         let whole = Similarity::new_unchecked(model.scale() * self.divided_by, model.rotation(), translation);

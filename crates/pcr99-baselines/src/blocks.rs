@@ -4,14 +4,14 @@ use pcr99::{Similarity, random::Random};
 use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, squared_residual},
-    vector::{cross, dot, minus, norm, plus, times},
+    vector::{cross, minus, norm, plus, rotate, times},
 };
 
-/// A rotation by rows.
+/// Rotation matrix, row by row.
 pub(crate) type Rotation = [[f64; 3]; 3];
 
-/// The rotation that takes the frame of one triangle to that of the other: x along the first edge, y along the normal, z = x × y.
-/// It depends on the order of the corners, the first edge is matched exactly. `None` for triangles that are nearly a line.
+/// Rotation from the frame of the source triangle to that of the target triangle: x along the first edge, y along the normal, z = x × y. It
+/// depends on the order of the corners; the first edge is matched exactly. `None` for triangles that are nearly collinear.
 pub(crate) fn triangle_rotation(points: &Soa, [i, j, k]: [usize; 3]) -> Option<Rotation> {
     let a = frame([points.source(i), points.source(j), points.source(k)])?;
     let b = frame([points.target(i), points.target(j), points.target(k)])?;
@@ -32,12 +32,7 @@ fn frame([p, q, r]: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     Some([x, y, cross(x, y)])
 }
 
-/// `R·v`.
-pub(crate) fn rotate(rotation: &Rotation, v: [f64; 3]) -> [f64; 3] {
-    rotation.map(|row| dot(row, v))
-}
-
-/// The mean of some sources and of the same targets.
+/// Centroids of the sources and targets of some matches.
 pub(crate) fn centroids(points: &Soa, some: &[usize]) -> ([f64; 3], [f64; 3]) {
     let n = some.len() as f64;
     let mean = |columns: &[Vec<f64>; 3]| {
@@ -46,7 +41,7 @@ pub(crate) fn centroids(points: &Soa, some: &[usize]) -> ([f64; 3], [f64; 3]) {
     (mean(&points.a), mean(&points.b))
 }
 
-/// The transform of an ordered triple at scale 1: frames for the rotation, centroids for the translation, `t = q − R·p`.
+/// Transform of an ordered triple at scale 1: frames for the rotation, centroids for the translation, `t = q − R·p`.
 pub(crate) fn triangle_model(points: &Soa, triple: [usize; 3]) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
     let mean = |[u, v, w]: [[f64; 3]; 3]| times(1.0 / 3.0, plus(plus(u, v), w));
@@ -61,14 +56,14 @@ pub(crate) fn distinct_pair(random: &mut Random, bound: usize) -> [usize; 2] {
     [i, j + usize::from(j >= i)]
 }
 
-/// The angle between two rotations in radians: `acos((tr(R₁ᵀR₂) − 1)/2)`.
+/// Angle between two rotations in radians: `acos((tr(R₁ᵀR₂) − 1)/2)`.
 #[cfg(test)]
 pub(crate) fn angle_between(one: &Rotation, other: &Rotation) -> f64 {
-    let trace: f64 = one.iter().zip(other).map(|(r, s)| dot(*r, *s)).sum();
+    let trace: f64 = one.iter().zip(other).map(|(r, s)| pcr99_base::vector::dot(*r, *s)).sum();
     libm::acos(((trace - 1.0) / 2.0).clamp(-1.0, 1.0))
 }
 
-/// How many trials make success at least once as sure as `confidence`, when each succeeds with probability `chance`:
+/// Number of trials after which at least one has succeeded with probability `confidence`, when each succeeds with probability `chance`:
 /// `ln(1 − c)/ln(1 − w)`.
 pub(crate) fn trials(confidence: f64, chance: f64) -> f64 {
     if chance <= 0.0 {
@@ -86,7 +81,7 @@ pub(crate) fn lengths(points: &Soa, i: usize, j: usize) -> (f64, f64) {
     (norm(minus(points.source(i), points.source(j))), norm(minus(points.target(i), points.target(j))))
 }
 
-/// `s = Σ ‖a − p‖·‖b − q‖ / Σ ‖a − p‖²` over some matches with the means `p` and `q`; `None` when all sources are one point.
+/// `s = Σ ‖a − p‖·‖b − q‖ / Σ ‖a − p‖²` over some matches with the centroids `p` and `q`; `None` when all sources coincide.
 pub(crate) fn norm_ratio_scale(points: &Soa, some: &[usize], p: [f64; 3], q: [f64; 3]) -> Option<f64> {
     let (mut products, mut squares) = (0.0, 0.0);
     for &i in some {
@@ -97,7 +92,7 @@ pub(crate) fn norm_ratio_scale(points: &Soa, some: &[usize], p: [f64; 3], q: [f6
     (squares > 0.0 && products > 0.0).then(|| products / squares)
 }
 
-/// The matches within `delta` of a transform, ascending.
+/// Indices of the matches with a residual of at most `delta`, ascending.
 pub(crate) fn inliers(points: &Soa, model: &Similarity, delta: f64) -> Vec<u32> {
     let model = Affine::from(model);
     (0..points.len() as u32)

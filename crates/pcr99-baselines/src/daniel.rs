@@ -1,11 +1,11 @@
 //! DANIEL: L. Sun, "DANIEL: A fast and robust consensus maximization method for point cloud registration with high outlier ratios",
 //! Information Sciences 614 (2022).
 //!
-//! Two layers of random samples. The outer draws one match and takes all that are length-consistent with it; the inner draws two
-//! more of those, and a transform counts only when it agrees with that of another triple. Each layer stops when a better
-//! consensus would have been drawn with 99 % probability.
+//! Two layers of random samples. The outer layer draws one match and takes all matches that are length-consistent with it. The inner layer draws two
+//! of those; a transform counts only when it agrees with that of another triple. Each layer stops when a larger consensus would have been
+//! found with 99 % probability.
 //!
-//! Memory grows with `n` only.
+//! Memory grows linearly with the number of matches.
 
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::{
@@ -26,32 +26,32 @@ use crate::{
     watch::Watch,
 };
 
-/// How much the lengths of an edge may differ, in σ.
+/// Largest difference of the lengths of an edge, in σ.
 const EDGE: f64 = 5.0;
-/// Of the consensus and of the transform that is returned, in σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 6.0;
-/// How much each component of the translations of two triples may differ, in σ: published as 0.07, for noise of 0.01.
+/// Largest difference of each component of the translations of two triples, in σ: published as 0.07 with noise of 0.01.
 const SAME_TRANSLATION: f64 = 7.0;
-/// How much each element of their rotations may differ.
+/// Largest difference of each element of the rotations of two triples.
 const SAME_ROTATION: f64 = 0.133;
-/// The least share of inliers that is looked for.
+/// Smallest inlier ratio that the search aims at.
 const LEAST_SHARE: f64 = 0.01;
 const CONFIDENCE: f64 = 0.99;
-/// Of the inner layer before there is any consensus; there are twice as many draws as this asks for.
+/// Confidence of the inner layer before there is any consensus. The number of draws is twice what it demands, as published.
 const FIRST_INNER_CONFIDENCE: f64 = 0.995;
 /// Draws of the outer layer before there is any consensus: `ln(0.01)/ln(1 − 0.01)`.
 const FIRST_OUTER_LIMIT: f64 = 459.0;
-/// A consensus must have more than this.
+/// Size of a consensus that is too small: any three matches have it.
 const TOO_FEW: usize = 3;
 
 /// Two layers of random samples; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Daniel {
     row: Vec<u64>,
-    /// The matches that are length-consistent with the first one, by index and as columns.
+    /// Matches that are length-consistent with the first one, by index and as columns.
     near: Vec<u32>,
     near_points: Soa,
-    /// The same match by match, for random access: source, then target.
+    /// The same matches as rows for random access: source, then target.
     near_rows: Vec<[f64; 6]>,
     stored: Stored,
     tried: Tried,
@@ -61,7 +61,7 @@ pub(crate) struct Daniel {
     hypotheses: u64,
 }
 
-/// The transforms of the triples of one outer sample.
+/// Transforms of the triples of one outer sample.
 #[derive(Debug, Default)]
 struct Stored {
     translations: [Vec<f64>; 3],
@@ -83,7 +83,7 @@ impl Stored {
         self.pairs.push(pair);
     }
 
-    /// Whether number `k` has about this rotation, and comes from two other matches.
+    /// Whether transform `k` has about this rotation and comes from two other matches.
     fn agrees(&self, k: usize, rotation: &Rotation, pair: [u32; 2]) -> bool {
         let close = |(x, y): (&f64, &f64)| (x - y).abs() <= SAME_ROTATION;
         let distinct = pair.iter().all(|i| !self.pairs[k].contains(i));
@@ -99,18 +99,18 @@ impl Stored {
     }
 }
 
-/// Ordered pairs drawn before: what they have to say has been said. Only kept where repetitions outnumber the rest, which is for few
-/// matches: there the draws of a small inlier share go on and on among them.
+/// Ordered pairs that were drawn before and need no second test. They are stored only when there are more draws than pairs, that is with few
+/// matches.
 #[derive(Debug, Default)]
 struct Tried {
     bits: Vec<u64>,
     members: usize,
-    /// How many are left.
+    /// Number of pairs that were not drawn yet.
     left: usize,
 }
 
 impl Tried {
-    /// Nothing has been drawn of the pairs of so many members; `draws` are to come.
+    /// Starts with no pair drawn; `draws` is the number of draws to come.
     fn clear(&mut self, members: usize, draws: f64) {
         let pairs = members * (members - 1);
         (self.members, self.left) = (members, pairs);
@@ -120,7 +120,7 @@ impl Tried {
         }
     }
 
-    /// Whether the pair was not drawn before, as far as that is known; it is now.
+    /// Marks a pair as drawn; true when it was not marked before, or when pairs are not stored.
     fn is_new(&mut self, [i, j]: [usize; 2]) -> bool {
         let at = i * self.members + j;
         let Some(word) = self.bits.get_mut(at / 64) else { return true };
@@ -130,7 +130,7 @@ impl Tried {
         is_new
     }
 
-    /// Whether there is nothing new to draw.
+    /// Whether all pairs were drawn.
     fn all(&self) -> bool {
         self.left == 0
     }
@@ -156,7 +156,7 @@ impl Baseline for Daniel {
 }
 
 impl Daniel {
-    /// The outer layer; the reason to end is an error when it comes from outside.
+    /// Outer layer; an error means that the caller stopped the search.
     fn search(
         &mut self,
         matches: &Matches<'_>,
@@ -173,7 +173,7 @@ impl Daniel {
             watch.work(2 * n)?;
             self.outer += 1;
             let u = random.below(n);
-            // A difference of zero would leave out the match itself, and all of exact data with it: it is left out by its index.
+            // The match itself is excluded by its index. A test for a difference of zero would exclude all matches of exact data.
             alike_row(points, u, EDGE * sigma, 0, &mut self.row);
             list_bits(self.row.iter().copied(), &mut self.near);
             let c = self.near.len();
@@ -204,7 +204,7 @@ impl Daniel {
         Ok(if self.best.is_empty() { StopReason::HypothesisLimit } else { StopReason::Confident })
     }
 
-    /// The inner layer: the transform on which two triples with `u` agree that most of the matches near it follow, and how many.
+    /// Inner layer: the transform with most inliers on which two triples with `u` agree, and the number of inliers.
     fn agreement(
         &mut self,
         matches: &Matches<'_>,
@@ -235,15 +235,15 @@ impl Daniel {
                     self.stored.push(&model, pair);
                 }
             }
-            // After every draw: with no pair that passes, the published loop would have no end.
+            // Counted after every draw. The published loop would not end when no pair passes.
             if draws as f64 >= limit || self.tried.all() {
                 return Ok(best);
             }
         }
     }
 
-    /// Compares a transform with all stored ones. The middle between it and one it agrees with that most matches follow, and how
-    /// many, if they are more than `most`.
+    /// Compares a transform with all stored ones. Returns the midpoint with most inliers between it and a transform that agrees with it, and the
+    /// number of inliers, if that is above `most`.
     fn compare(
         &self,
         model: &Similarity,
@@ -282,17 +282,17 @@ fn are_alike(one: &[f64; 6], other: &[f64; 6], tau: f64) -> bool {
     let square = |x: f64, y: f64, z: f64| x * x + y * y + z * z;
     let a_sq = square(difference(0), difference(1), difference(2));
     let b_sq = square(difference(3), difference(4), difference(5));
-    // |A − B| ≤ τ·(√A + √B) ≤ τ·√(2(A + B)): most need no root to be ruled out; a little more for rounding.
+    // |A − B| ≤ τ·(√A + √B) ≤ τ·√(2(A + B)) rejects most edges without roots; the factor allows for rounding.
     let (sum, gap) = (a_sq + b_sq, a_sq - b_sq);
     gap * gap <= 2.0 * tau * tau * sum * (1.0 + 1e-9) && (a_sq.sqrt() - b_sq.sqrt()).abs() <= tau
 }
 
-/// Halfway between two transforms at scale one: `R₁·exp(½·log(R₁ᵀR₂))`, and the mean of the translations. The rotations must be less
-/// than half a turn apart.
+/// Midpoint of two transforms at scale 1: `R₁·exp(½·log(R₁ᵀR₂))`, and the mean of the translations. The angle between the rotations must be
+/// below 180°.
 fn midpoint(one: &Similarity, other: &Similarity) -> Similarity {
     let back = Similarity::new_unchecked(1.0, one.rotation(), [0.0; 3]).inverse();
     let [x, y, z] = Similarity::new_unchecked(1.0, other.rotation(), [0.0; 3]).then(&back).rotation();
-    // The quaternion (w, v) of that turn, of which (1 + w, v) is half the turn; all times 4w.
+    // (w, v) is the quaternion of the rotation between them, and (1 + w, v) that of half its angle; all times 4w.
     let trace_and_one = (1.0 + x[0] + y[1] + z[2]).max(0.0);
     let four_w = 2.0 * trace_and_one.sqrt();
     let half = [four_w + trace_and_one, z[1] - y[2], x[2] - z[0], y[0] - x[1]];
@@ -301,7 +301,7 @@ fn midpoint(one: &Similarity, other: &Similarity) -> Similarity {
     Similarity::new_unchecked(1.0, rotation, times(0.5, plus(one.translation(), other.translation())))
 }
 
-/// Least squares over the inliers, and again over the inliers of that.
+/// Least squares on the inliers, and again on the inliers of the result.
 fn refined(matches: &Matches<'_>, best: &[u32]) -> Option<Similarity> {
     let Matches { points, sigma } = *matches;
     let model = least_squares::fit(points, best, Some(1.0))?;
@@ -316,7 +316,7 @@ mod tests {
     use proptest::{array::uniform3, prelude::*};
 
     proptest! {
-        /// As far from one as from the other, and half as far as they are apart: there is no other such rotation.
+        /// The midpoint is half as far from both rotations as they are from each other; only one rotation is.
         #[test]
         fn midpoint_is_halfway(
             first in uniform3(-1.0..1.0_f64), turn in uniform3(-1.0..1.0_f64), t in uniform3(-1.0..1.0_f64),
@@ -335,7 +335,7 @@ mod tests {
             }
         }
 
-        /// The shortcut changes nothing, on the bound and far off neither.
+        /// The shortcut gives the same result, also exactly at the bound.
         #[test]
         fn edges_are_alike_by_their_lengths(
             one in proptest::array::uniform6(-1.0..1.0_f64), other in proptest::array::uniform6(-1.0..1.0_f64),
@@ -384,7 +384,7 @@ mod tests {
             let [i, j] = distinct_pair(&mut random, 4);
             seen[i][j] += 1;
         }
-        // 1000 expected each; five standard deviations are 151.
+        // The expected count is 1000; five standard deviations are 151.
         assert!((0..4).all(|i| (0..4).all(|j| seen[i][j].abs_diff(if i == j { 0 } else { 1000 }) < 152)));
         assert!((0..4).all(|i| seen[i][i] == 0));
     }

@@ -1,5 +1,4 @@
-//! What methods that sample at random share: draws that are counted and end, tests of ratios without roots, and the fit of
-//! RANSIC and ICOS.
+//! Parts of methods that sample at random: counted draws, tests of ratios without roots, and the fit of RANSIC and ICOS.
 
 use pcr99::{Similarity, StopReason, stop::StopCheck};
 use pcr99_base::{
@@ -12,14 +11,14 @@ use crate::{
     blocks::{Rotation, centroids, norm_ratio_scale},
 };
 
-/// Draws between two looks at the clock.
+/// Number of draws between two stop checks, about 0.1 ms.
 const BETWEEN_CHECKS: u64 = 1024;
-/// The most draws, as for random sampling in PCR-99.
+/// Largest number of draws, as for random sampling in PCR-99.
 const MOST: u64 = 1_000_000_000;
-/// Of few matches every ordered triple has been drawn about so often when it ends.
+/// Mean number of draws of each ordered triple after which a search with few matches ends.
 const TIMES_EACH: u64 = 100;
 
-/// Counts draws, and says when they must end.
+/// Counts draws and limits them.
 pub(super) struct Draws<'a> {
     made: u64,
     limit: u64,
@@ -27,14 +26,14 @@ pub(super) struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    /// Of a problem with `n` matches: at most `min(10⁹, 100·n³)` draws. The published methods have no limit but the caller's
-    /// clock; with few matches this one ends them when everything has been tried many times.
+    /// At most `min(10⁹, 100·n³)` draws for `n` matches. The published methods have no limit but the caller's time limit; with few matches,
+    /// this limit ends the search after every triple has been tried many times.
     pub(super) fn new(n: usize, stop: StopCheck<'a>) -> Self {
         let triples = (n as u64).saturating_pow(3);
         Self { made: 0, limit: triples.saturating_mul(TIMES_EACH).min(MOST), stop }
     }
 
-    /// Counts one more, or says why there must be none.
+    /// Counts one draw; the error says why there must be no more.
     #[inline]
     pub(super) fn another(&mut self) -> Result<(), StopReason> {
         if self.made.is_multiple_of(BETWEEN_CHECKS) {
@@ -49,14 +48,14 @@ impl<'a> Draws<'a> {
         Ok(())
     }
 
-    /// How many there were.
+    /// Number of draws so far.
     pub(super) fn made(&self) -> u64 {
         self.made
     }
 }
 
-/// Whether two ratios `√(v/u)` given by their squares can be within a tenth of a mean of them, of which neither is more than the
-/// larger: `min ≥ 0.9·max`. A bound without roots and divisions, wider than the test by rounding.
+/// Whether two ratios `√(v/u)`, given by their squares, can both be within a tenth of their weighted mean: `min ≥ 0.9·max`, since the mean is
+/// at most the larger. A bound without roots and divisions, wider than the test by rounding.
 #[inline]
 pub(super) fn may_be_within_a_tenth([u, v]: [f64; 2], [w, x]: [f64; 2]) -> bool {
     let (one, other) = (v * w, x * u);
@@ -69,13 +68,12 @@ pub(super) fn square(v: [f64; 3]) -> f64 {
     dot(v, v)
 }
 
-/// The matches one after the other, source and target of each together: for random access that is one place in memory instead
-/// of six.
+/// Matches as rows, source and target of each together. Random access then touches one place in memory instead of six.
 #[derive(Debug, Default)]
 pub(super) struct Rows(Vec<[[f64; 3]; 2]>);
 
 impl Rows {
-    /// Becomes `points`, keeping its buffer.
+    /// Copies `points`, reusing the buffer.
     pub(super) fn assign(&mut self, points: &Soa) {
         self.0.clear();
         self.0.extend((0..points.len()).map(|i| [points.source(i), points.target(i)]));
@@ -101,7 +99,7 @@ impl Rows {
         (b_sq.sqrt() - s * a_sq.sqrt()).abs() <= tolerance
     }
 
-    /// The means of three matches on both sides, and the squared distances of each of the three from them.
+    /// Centroids of three matches on both sides, and the squared distances of the three points from them.
     #[inline]
     pub(super) fn about_mean(&self, triple: [usize; 3]) -> ([[f64; 3]; 2], [[f64; 2]; 3]) {
         let rows = triple.map(|i| self.0[i]);
@@ -113,19 +111,19 @@ impl Rows {
     }
 }
 
-/// Three ratios with their weights: the tests that RANSIC and ICOS share.
+/// Three scale ratios with their weights, for the tests that RANSIC and ICOS share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ratios {
-    /// Lengths in the source.
+    /// Lengths `r` in the source.
     pub(super) r: [f64; 3],
-    /// Lengths in the target over those in the source.
+    /// Ratios `s` of the lengths in the target to those in the source.
     pub(super) s: [f64; 3],
-    /// Their mean, weighted by the squares of `r`: `Σ r²·s / Σ r²`.
+    /// Mean of the ratios, weighted by the squared lengths: `Σ r²·s / Σ r²`.
     pub(super) mean: f64,
 }
 
 impl Ratios {
-    /// From the squared lengths on both sides; `None` when a length in the source is zero or the mean is.
+    /// Ratios of squared lengths; `None` when a length in the source or the mean is zero.
     #[inline]
     pub(super) fn new(squares: [[f64; 2]; 3]) -> Option<Self> {
         let r = squares.map(|[u, _]| u.sqrt());
@@ -135,14 +133,14 @@ impl Ratios {
         (mean > 0.0 && mean.is_finite()).then_some(Self { r, s, mean })
     }
 
-    /// The largest minus the smallest.
+    /// Largest minus smallest ratio.
     #[inline]
     pub(super) fn range(&self) -> f64 {
         let [x, y, z] = self.s;
         x.max(y).max(z) - x.min(y).min(z)
     }
 
-    /// Whether each two differ by no more than noise of the given size explains: `|s_m − s_l| ≤ bound·(1/r_m + 1/r_l)`.
+    /// Whether noise of the given size explains the difference of each two ratios: `|s_m − s_l| ≤ bound·(1/r_m + 1/r_l)`.
     #[inline]
     pub(super) fn agree(&self, bound: f64) -> bool {
         let near =
@@ -151,14 +149,14 @@ impl Ratios {
     }
 }
 
-/// Whether the angle between two rotations is at most the one with this cosine: `tr(R₁ᵀR₂) ≥ 1 + 2·cos`.
+/// Whether the angle between two rotations is at most the angle with this cosine: `tr(R₁ᵀR₂) ≥ 1 + 2·cos`.
 #[inline]
 pub(super) fn within_angle(one: &Rotation, other: &Rotation, cosine: f64) -> bool {
     let trace: f64 = one.iter().zip(other).map(|(r, s)| dot(*r, *s)).sum();
     trace >= 1.0 + 2.0 * cosine
 }
 
-/// The transform of some matches as RANSIC and ICOS fit it: the scale from the norms when it is unknown, the rest by least squares.
+/// Transform of some matches as RANSIC and ICOS fit it: an unknown scale from the norms, the rest by least squares.
 pub(super) fn fit_by_norms(points: &Soa, some: &[u32], scale: EitherScale) -> Option<Similarity> {
     let s = match scale.known() {
         Some(s) => s,

@@ -1,7 +1,7 @@
 /// Largest memory that one method may use for tables of all pairs of matches, in MiB. Enough for 92 000 matches at one bit a pair.
 pub(crate) const LARGEST_TABLE_MIB: u64 = 1024;
 
-/// Why a method could not be asked, or could not answer.
+/// Error of a method.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
         /// Memory that they would need, in MiB.
         needed_mib: u64,
     },
-    /// The core refused.
+    /// Error of the core.
     #[error(transparent)]
     Core(#[from] pcr99::Error),
 }

@@ -1,7 +1,7 @@
 //! FGR: Q.-Y. Zhou, J. Park, V. Koltun, "Fast global registration", ECCV 2016.
 //!
-//! Triples of matches that keep their lengths are drawn at random, and only their matches are used. The transform then minimises a
-//! scaled Geman–McClure cost by Gauss–Newton steps, while the cost narrows. For a known scale only; good to about 90 % outliers.
+//! Random triples with consistent lengths select the matches that are used. The transform then minimizes a scaled Geman–McClure cost by Gauss–Newton
+//! steps while the cost narrows. The method needs a known scale and works up to about 90 % outliers.
 
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::{
@@ -14,37 +14,37 @@ use crate::{
     draws::{Rows, square},
 };
 
-/// The smaller length of an edge is at least this part of the larger.
+/// Smallest ratio of the shorter to the longer length of an edge.
 const SIMILARITY: f64 = 0.95;
-/// Triples drawn for each match.
+/// Number of triples drawn per match.
 const TRIALS: u64 = 100;
-/// Enough triples.
+/// Number of consistent triples after which drawing ends.
 const MOST_TRIPLES: u64 = 1000;
-/// Fewer matches than this, counted as often as they were drawn, are not enough.
+/// Smallest number of matches in consistent triples, repetitions included.
 const LEAST_MATCHES: u64 = 10;
 const ITERATIONS: u64 = 64;
-/// The cost narrows every so many iterations,
+/// Number of iterations between two narrowings of the cost.
 const BETWEEN_NARROWINGS: u64 = 4;
-/// by this factor,
+/// Divisor of the width of the cost at each narrowing.
 const NARROWING: f64 = 1.4;
-/// down to this.
+/// Smallest width of the cost, relative to the size of the clouds.
 const NARROWEST: f64 = 0.025;
-/// Draws between two looks at the clock.
+/// Number of draws between two stop checks, about 0.1 ms.
 const BETWEEN_CHECKS: u64 = 1024;
 
 /// Fast global registration; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Fgr {
-    /// How often each match was drawn.
+    /// Number of consistent triples with each match.
     times_drawn: Vec<u32>,
     rows: Rows,
     some: Vec<Pair>,
 }
 
-/// A match that is used, in the normalised frame.
+/// Selected match, in the normalized frame.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
-    /// The source point, moved by the transform so far.
+    /// Source point, moved by the current transform.
     moved: [f64; 3],
     target: [f64; 3],
     times_drawn: f64,
@@ -83,7 +83,7 @@ impl Baseline for Fgr {
             if iteration.is_multiple_of(BETWEEN_NARROWINGS) && mu > NARROWEST {
                 mu /= NARROWING;
             }
-            // Matches that fix no motion (all on a line, say) have no solution.
+            // Matches that do not determine a motion, such as collinear ones, have no solution.
             let Some(step) = step(&self.some, mu) else { return found };
             self.some.iter_mut().for_each(|pair| pair.moved = step.apply(pair.moved));
             motion = motion.then(&step);
@@ -97,7 +97,7 @@ impl Baseline for Fgr {
 }
 
 impl Fgr {
-    /// Counts how often each match is in a random triple that keeps its lengths; false when too few are.
+    /// Counts the consistent random triples with each match; false when there are too few.
     fn filter(
         &mut self,
         points: &Soa,
@@ -134,7 +134,7 @@ fn keeps_length(rows: &Rows, i: usize, j: usize) -> bool {
     a_sq.min(b_sq) > SIMILARITY * SIMILARITY * a_sq.max(b_sq)
 }
 
-/// Both clouds around their means, divided by the larger of their radii.
+/// Normalization: both clouds relative to their centroids, divided by the larger radius.
 struct Normalised {
     source_mean: [f64; 3],
     target_mean: [f64; 3],
@@ -161,7 +161,7 @@ impl Normalised {
         (shrunk(minus(points.source(i), self.source_mean)), shrunk(minus(points.target(i), self.target_mean)))
     }
 
-    /// A motion between the normalised clouds as one between the given ones: `t' = D·t + b̄ − R·ā`.
+    /// Motion between the given clouds from one between the normalized clouds: `t' = D·t + b̄ − R·ā`.
     fn undo(&self, motion: &Motion) -> Similarity {
         let moved_mean =
             Similarity::new_unchecked(1.0, motion.0.rotation(), [0.0; 3]).apply(self.source_mean);
@@ -171,14 +171,14 @@ impl Normalised {
     }
 }
 
-/// A rotation and a translation.
+/// Rotation and translation.
 #[derive(Debug, Clone, Copy)]
 struct Motion(Similarity);
 
 impl Motion {
     const NONE: Self = Self(Similarity::IDENTITY);
 
-    /// Turns by `x` about the first axis, then by `y` and `z` about the others (R = Rz·Ry·Rx), then moves.
+    /// Rotates by the angles `x`, `y`, `z` about the axes in this order (R = Rz·Ry·Rx), then translates.
     fn new([x, y, z]: [f64; 3], translation: [f64; 3]) -> Self {
         let ((sx, cx), (sy, cy), (sz, cz)) = (libm::sincos(x), libm::sincos(y), libm::sincos(z));
         let rotation = [
@@ -198,8 +198,8 @@ impl Motion {
     }
 }
 
-/// One Gauss–Newton step: the small turn `ω` and move `t` that minimise `Σ l·‖p − q − ω×q − t‖²` with `l = (μ/(μ + ‖p − q‖²))²`, where
-/// `q` is the source moved so far and `p` the target. `None` when they are not determined.
+/// One Gauss–Newton step: the small rotation `ω` and translation `t` that minimize `Σ l·‖p − q − ω×q − t‖²` with `l = (μ/(μ + ‖p − q‖²))²`, where
+/// `q` is the moved source and `p` the target. `None` when they are not determined.
 fn step(pairs: &[Pair], mu: f64) -> Option<Motion> {
     // With e = p − q the normal equations are
     //   Σl·(‖q‖²I − q·qᵀ)·ω + (Σl·q)×t = Σl·q×e   and   −(Σl·q)×ω + Σl·t = Σl·e.
@@ -232,7 +232,7 @@ fn step(pairs: &[Pair], mu: f64) -> Option<Motion> {
     Some(Motion::new([a, b, c], [d, e, f]))
 }
 
-/// Solves `M·x = y` by Cholesky's factorisation; `None` unless `M` is positive definite by more than rounding.
+/// Solves `M·x = y` by Cholesky's decomposition; `None` unless `M` is positive definite by more than rounding errors.
 fn solve_symmetric(mut m: [[f64; 6]; 6], mut y: [f64; 6]) -> Option<[f64; 6]> {
     for column in 0..6 {
         let whole = m[column][column];
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(solve_symmetric([[0.0; 6]; 6], [1.0; 6]), None);
     }
 
-    /// A Gauss–Newton step from nearby goes nearly all the way.
+    /// A Gauss–Newton step from a close start nearly reaches the solution.
     #[test]
     fn a_step_undoes_a_small_motion() {
         let mut random = Random::new(3);
@@ -307,7 +307,7 @@ mod tests {
         assert!(super::step(&pairs[..1], 1.0).is_none(), "one match fixes no motion");
     }
 
-    /// Fewer than ten matches, counted as often as drawn: no triple of noise keeps its lengths.
+    /// In noise, too few triples are consistent.
     #[test]
     fn without_triples_there_is_nothing() {
         let mut points = Soa::default();

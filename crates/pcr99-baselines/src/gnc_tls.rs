@@ -1,9 +1,8 @@
 //! GNC-TLS: H. Yang, P. Antonante, V. Tzoumas, L. Carlone, "Graduated non-convexity for robust spatial perception: from
 //! non-minimal solvers to global outlier rejection", IEEE Robotics and Automation Letters 5 (2020).
 //!
-//! Truncated least squares by weighted least squares: the weights come from a surrogate that is convex at first and approaches the
-//! truncated cost step by step. It starts from the fit of all matches, draws nothing at random, and solves up to about 80 %
-//! outliers.
+//! Truncated least squares by iterated weighted least squares. The weights minimize a surrogate that is convex at first and approaches the truncated
+//! cost step by step. The method starts from the fit of all matches, uses no random numbers, and works up to about 80 % outliers.
 
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::{
@@ -16,11 +15,11 @@ use crate::baseline::{Baseline, EitherScale, Found, Matches};
 
 /// Largest residual of an inlier, in σ.
 const BOUND: f64 = 5.0;
-/// How the control parameter grows from round to round.
+/// Factor of the control parameter from round to round, as published.
 const GROWTH: f64 = 1.4;
-/// Ends when the cost changes by less, in σ²: the published 10⁻⁶ at σ = 0.01.
+/// Change of the cost below which the iteration ends, in σ²: the published 10⁻⁶ at σ = 0.01.
 pub(super) const TOLERANCE: f64 = 0.01;
-/// With residuals of 10⁶⁰ the control parameter needs 850 rounds to grow.
+/// Largest number of rounds. With residuals of 10⁶⁰, the control parameter needs 850.
 const MOST_ROUNDS: u64 = 1000;
 
 /// Graduated non-convexity; keeps its buffers.
@@ -48,30 +47,30 @@ impl Baseline for GncTls {
     }
 }
 
-/// When it ends.
+/// Conditions for the end of the iteration.
 pub(super) struct Limits {
     /// Largest residual of an inlier.
     pub(super) bound: f64,
-    /// Smallest change of the cost that is worth another round.
+    /// Change of the cost below which the iteration ends.
     pub(super) tolerance: f64,
-    /// Rounds at most.
+    /// Largest number of rounds.
     pub(super) most_rounds: u64,
 }
 
-/// Weighted least squares with weights that become 0 or 1.
+/// Iterated weighted least squares with weights that become 0 or 1.
 #[derive(Debug, Default)]
 pub(super) struct Annealing {
     weights: Vec<f64>,
     squared_residuals: Vec<f64>,
-    /// Matches of weight above zero, and their weights.
+    /// Matches with a weight above zero, and their weights.
     some: Vec<u32>,
     some_weights: Vec<f64>,
-    /// Fits that it took.
+    /// Number of fits.
     pub(super) rounds: u64,
 }
 
 impl Annealing {
-    /// The transform of the matches that are left in the end, `None` when they do not fix one.
+    /// Transform of the matches with a weight of 1 in the end; `None` when they do not determine one.
     pub(super) fn run(
         &mut self,
         points: &Soa,
@@ -115,7 +114,7 @@ impl Annealing {
         (self.fit(points, known_scale, |weight| weight >= 0.5), stopped_because)
     }
 
-    /// Weighted least squares over those whose weight passes; the others would add nothing but time.
+    /// Weighted least squares on the matches with a weight that matters.
     fn fit(
         &mut self,
         points: &Soa,
@@ -134,14 +133,14 @@ impl Annealing {
     }
 }
 
-/// `μ = 1/(2·max r²/c² − 1)`, for which the surrogate is convex; `None` when everything fits already.
+/// `μ = 1/(2·max r²/c² − 1)`, for which the surrogate is convex; `None` when all matches are inliers already.
 fn initial_control(squared_residuals: &[f64], bound_sq: f64) -> Option<f64> {
     let largest = squared_residuals.iter().fold(0.0, |m: f64, &r| m.max(r));
     let mu = 1.0 / (2.0 * largest / bound_sq - 1.0);
     (mu > 0.0 && mu.is_finite()).then_some(mu)
 }
 
-/// The weights that minimise the surrogate: 1 up to `μ/(μ+1)·c²`, 0 from `(μ+1)/μ·c²` on, `c/r·√(μ(μ+1)) − μ` between. Returns
+/// Weights that minimize the surrogate: 1 up to `μ/(μ+1)·c²`, 0 from `(μ+1)/μ·c²` on, `c/r·√(μ(μ+1)) − μ` between. Returns
 /// the cost `Σ w·r²` and whether all weights are 0 or 1.
 fn reweigh(weights: &mut [f64], squared_residuals: &[f64], mu: f64, bound_sq: f64) -> (f64, bool) {
     let (inside, outside) = (mu / (mu + 1.0) * bound_sq, (mu + 1.0) / mu * bound_sq);
@@ -175,14 +174,14 @@ mod tests {
         }
     }
 
-    /// It is local: with outliers that are nearly all, it ends somewhere else or nowhere.
+    /// The method is local: with nearly only outliers, it fails.
     #[test]
     fn fails_where_it_must() {
         assert!(largest_error(Method::GncTls, Some(1.0), 0.99, 5) > 10.0);
     }
 
     proptest! {
-        /// The weights minimise the surrogate `w·r² + μ(1 − w)/(μ + w)·c²` over [0, 1].
+        /// The weights minimize the surrogate `w·r² + μ(1 − w)/(μ + w)·c²` over [0, 1].
         #[test]
         fn weights_minimise_the_surrogate(r_sq in 0.0..100.0_f64, mu in 1e-3..100.0_f64, bound_sq in 0.1..10.0_f64) {
             let mut weight = [0.0];

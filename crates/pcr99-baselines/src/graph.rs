@@ -1,6 +1,6 @@
-//! Which matches may be right together at a scale of one: one bit for each pair, set where the lengths of its two sides are alike.
+//! Graph of length-consistent matches at scale 1: one bit for each pair of matches, set where its lengths in source and target are alike.
 //!
-//! The table takes `n²/8` bytes: 125 kB for 1000 matches, 12.5 MB for 10 000, 1 GiB for 92 672. Larger ones are refused.
+//! The table takes `n²/8` bytes: 125 kB for 1000 matches, 12.5 MB for 10 000, 1 GiB for 92 672. Larger tables are an error.
 
 use pcr99::StopReason;
 use pcr99_base::{
@@ -13,26 +13,26 @@ use pcr99_base::{
 
 use crate::{Error, error::LARGEST_TABLE_MIB, watch::Watch};
 
-/// Not computed yet.
+/// Mark of a row that is not computed yet.
 const NOWHERE: u32 = u32::MAX;
 
-/// The graph of matches whose pairs are of like lengths; rows are computed all at once, or when they are first asked for.
+/// Graph of length-consistent matches. Rows are computed all at once, or when they are first needed.
 #[derive(Debug, Default)]
 pub(crate) struct LengthGraph {
     tau: f64,
-    /// Per row.
+    /// Words per row.
     words: usize,
     /// Rows in the order in which they were computed.
     bits: Vec<u64>,
-    /// Where the row of each match is.
+    /// Place of the row of each match.
     place: Vec<u32>,
 }
 
 impl LengthGraph {
-    /// Makes room for the whole graph.
+    /// Allocates the whole graph.
     ///
     /// # Errors
-    /// When it is larger than is allowed, or than the system gives.
+    /// When the graph needs more memory than allowed or available.
     pub(crate) fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
         let words = matches as u128 * matches.div_ceil(64) as u128;
         let needed_mib = (words * 8).div_ceil(1 << 20) as u64;
@@ -44,7 +44,7 @@ impl LengthGraph {
         self.bits.try_reserve_exact(words as usize).map_err(|_| refused)
     }
 
-    /// Forgets everything: pairs of `n` matches are now alike up to `tau`.
+    /// Starts an empty graph of `n` matches, in which lengths are alike when they differ by at most `tau`.
     pub(crate) fn clear(&mut self, n: usize, tau: f64) {
         self.tau = tau;
         self.words = n.div_ceil(64);
@@ -56,7 +56,7 @@ impl LengthGraph {
     /// Computes all rows.
     ///
     /// # Errors
-    /// The reason to stop, if there is one.
+    /// When the caller stops the search.
     pub(crate) fn fill(&mut self, points: &Soa, watch: &mut Watch<'_>) -> Result<(), StopReason> {
         let n = points.len();
         self.bits.clear();
@@ -73,7 +73,7 @@ impl LengthGraph {
         Ok(())
     }
 
-    /// Computes the row of `i`, unless that has been done.
+    /// Computes the row of `i` if it is missing.
     pub(crate) fn need(&mut self, points: &Soa, i: usize) {
         if self.place[i] == NOWHERE {
             let start = self.bits.len();
@@ -83,12 +83,12 @@ impl LengthGraph {
         }
     }
 
-    /// The row of `i`, which has been computed.
+    /// Row of `i`, which must have been computed.
     pub(crate) fn row(&self, i: usize) -> &[u64] {
         &self.bits[self.place[i] as usize * self.words..][..self.words]
     }
 
-    /// Whether two matches are alike, from the table if it is there.
+    /// Whether two matches are consistent, from the table where possible.
     pub(crate) fn alike(&self, points: &Soa, i: usize, j: usize) -> bool {
         if self.place[i] == NOWHERE {
             i != j && length_difference(points, i, j) <= self.tau
@@ -97,7 +97,7 @@ impl LengthGraph {
         }
     }
 
-    /// All rows, which have been computed, in the order of the matches.
+    /// All rows, which must have been computed, in the order of the matches.
     pub(crate) fn rows(&self) -> &[u64] {
         &self.bits
     }

@@ -1,41 +1,41 @@
 //! ICOS: L. Sun, "ICOS: Efficient and highly robust rotation search and point cloud registration with correspondences",
 //! arXiv:2104.14763 (2021).
 //!
-//! A seed of three matches that are compatible grows by four more that are compatible with it, all drawn at random. What seven
-//! matches agree on is taken without verification.
+//! A seed of three compatible random matches grows by four more random matches that are compatible with it. The transform of seven compatible matches
+//! is accepted without verification.
 //!
-//! There is no end but the caller's clock and the limit of `Draws`. Fewer than seven matches are never enough.
+//! The search ends only by the caller's time limit or the limit of `Draws`. Problems with fewer than seven inliers are not solved.
 
 use pcr99::{StopReason, random::Random, stop::StopCheck};
-use pcr99_base::vector::{minus, plus, times};
+use pcr99_base::vector::{minus, plus, rotate, times};
 
 use crate::{
     baseline::{Baseline, EitherScale, Found, Matches},
-    blocks::{Rotation, inliers, rotate, triangle_rotation},
+    blocks::{Rotation, inliers, triangle_rotation},
     draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
 };
 
-/// How many a seed grows by.
+/// Number of matches that a seed grows by.
 const GROWTH: usize = 4;
-/// Draws for each of them, and for the third match of a seed.
+/// Number of draws for each of these matches, and for the third match of a seed.
 const TRIES: usize = 400;
-/// Members of a full structure.
+/// Number of matches of a full structure.
 const FULL: usize = 3 + GROWTH;
-/// Of scale ratios, in σ.
+/// Tolerance of scale ratios, in σ.
 const SCALE: f64 = 4.5;
-/// Of translations, in σ.
+/// Tolerance of translations, in σ.
 const TRANSLATION: f64 = 5.0;
-/// Of a new member, in σ.
+/// Largest residual of a new member, in σ.
 const RESIDUAL: f64 = 1.2 * TRANSLATION;
-/// How far ratios may range, relative to the scale.
+/// Largest range of ratios, relative to the scale.
 const RANGE: f64 = 0.1;
-/// How far a ratio may be from the scale, relative to it.
+/// Largest difference between a ratio and the scale, relative to the scale.
 const WINDOW: f64 = 0.06;
-/// How much the lengths of an edge may differ when the scale is known, in σ.
+/// Largest difference of the lengths of an edge with a known scale, in σ.
 const EDGE: f64 = 5.2;
-/// Angles between the rotations of a seed with a new member, in degrees.
+/// Largest angle between the rotation of a seed and those with a new member, in degrees.
 const ANGLE: f64 = 7.0;
-/// In σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 5.1;
 
 /// Compatible structures; keeps its buffer.
@@ -75,7 +75,7 @@ struct Seed {
     triple: [usize; 3],
     scale: f64,
     rotation: Rotation,
-    /// What new members follow: `s·R` and the mean translation.
+    /// Transform that new members are tested against: `s·R` and the mean translation.
     linear: Rotation,
     translation: [f64; 3],
 }
@@ -86,12 +86,12 @@ struct Search<'a> {
     scale: EitherScale,
     random: &'a mut Random,
     draws: Draws<'a>,
-    /// Seeds that were compatible.
+    /// Number of compatible seeds.
     seeds: u64,
 }
 
 impl Search<'_> {
-    /// Seven matches that are compatible, or why there are none.
+    /// Seven compatible matches, or the reason why there are none.
     fn structure(&mut self) -> Result<[usize; FULL], StopReason> {
         if self.matches.points.len() < FULL {
             return Err(StopReason::Exhausted);
@@ -112,7 +112,8 @@ impl Search<'_> {
         }
     }
 
-    /// Three matches whose edges keep their lengths: random pairs until one does, then random thirds; `None` when none of those do.
+    /// Three matches with consistent lengths: random pairs until one is consistent, then random third matches; `None` when no third match is
+    /// consistent.
     fn consistent_triple(&mut self) -> Result<Option<[usize; 3]>, StopReason> {
         let (n, rows, edge) = (self.matches.points.len(), self.rows, EDGE * self.matches.sigma);
         let keeps_length = |i, j| rows.keeps_length(i, j, 1.0, edge);
@@ -137,7 +138,7 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// The transform of three matches, if they are compatible.
+    /// Transform of three matches, if they are compatible.
     fn seed(&self, triple: [usize; 3]) -> Option<Seed> {
         let Matches { points, sigma } = *self.matches;
         let [i, j, k] = triple;
@@ -172,14 +173,14 @@ impl Search<'_> {
         Some(Seed { triple, scale, rotation, linear, translation })
     }
 
-    /// The seed with four more members, or `None` when they do not come in time.
+    /// The seed with four more members; `None` when too many draws fail.
     fn grown(&mut self, seed: &Seed) -> Result<Option<[usize; FULL]>, StopReason> {
         let n = self.matches.points.len();
         let mut members = [0; FULL];
         members[..3].copy_from_slice(&seed.triple);
         let mut len = 3;
         for tried in 1..=GROWTH * TRIES {
-            // After 400 tries there must be one more, after 800 two, after 1200 three.
+            // One member is needed after 400 draws, two after 800, three after 1200.
             if tried / TRIES > len - 3 && tried < GROWTH * TRIES {
                 return Ok(None);
             }
@@ -201,7 +202,7 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Whether match `k` is compatible with the seed and all members. The order of the tests changes nothing but the time.
+    /// Whether match `k` is compatible with the seed and all members. The order of the tests affects only the time.
     fn joins(&self, seed: &Seed, members: &[usize], k: usize) -> bool {
         let ([a, b], sigma) = (self.rows.get(k), self.matches.sigma);
         let residual = minus(plus(rotate(&seed.linear, a), seed.translation), b);
@@ -220,12 +221,12 @@ impl Search<'_> {
         }
         let mean = sum / weights;
         let window = WINDOW * if self.scale == EitherScale::Known { 1.0 } else { seed.scale };
-        // In this form a ratio that is no number fails.
+        // In this form, a ratio that is NaN fails.
         let alike = high - low <= RANGE * mean && (seed.scale - mean).abs() <= window;
         alike && to_seed.agree(SCALE * sigma) && self.rotations_agree(seed, k)
     }
 
-    /// Whether the rotation of the seed and those of the new match with each two of the seed are all alike.
+    /// Whether the rotation of the seed agrees with those of the new match and each two matches of the seed.
     fn rotations_agree(&self, seed: &Seed, k: usize) -> bool {
         let cosine = libm::cos(ANGLE.to_radians());
         let points = self.matches.points;
@@ -273,7 +274,7 @@ mod tests {
         points
     }
 
-    /// Seven are enough, six never.
+    /// Seven inliers are enough, six are not.
     #[test]
     fn seven_matches_make_a_structure() {
         for scale in [EitherScale::Known, EitherScale::Unknown] {
@@ -288,7 +289,7 @@ mod tests {
         }
     }
 
-    /// A match that is off by more than six σ does not join, nor one on top of a member.
+    /// A match with a residual above 6σ does not join, nor does one that coincides with a member.
     #[test]
     fn only_compatible_matches_join() {
         let mut points = moved(10);
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!(draws.made(), 0);
     }
 
-    /// Six right ones among noise: a structure never becomes full of them, and the limit ends the search.
+    /// With six inliers, no structure becomes full, and the limit ends the search.
     #[test]
     fn too_few_right_matches_are_no_structure() {
         let mut points = moved(14);

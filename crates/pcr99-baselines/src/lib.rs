@@ -1,9 +1,9 @@
 //! Published methods for registration from matches with outliers, one file each, and all methods under one name.
 //!
-//! Each method is written from its publication, with its published parameters and the care that our own method gets: columns, no
-//! allocation in inner loops, the same kernels and the same least squares. What they return is judged by the same evidence.
+//! Each method is written from its publication, with the published parameters. All methods use the same input layout, inner loops and least
+//! squares as our own method, allocate nothing in inner loops, and their answers are judged by the same evidence.
 //!
-//! [`Method`] names them all, ours included; [`Solvers`] runs them:
+//! [`Method`] names all methods, those of `pcr99` included. [`Solvers`] runs them:
 //!
 //! ```
 //! use pcr99::{Correspondences, Positive, Scale, stop};
@@ -35,57 +35,40 @@
 //! | TEASER | `teaser` | known, unknown | Yang, Shi, Carlone 2021 |
 //! | FGR | `fgr` | known | Zhou, Park, Koltun 2016 |
 
-/// What a published method has to provide, and what is done for all of them.
 mod baseline;
 
 mod error;
 
-/// What the methods have in common: minimal solver, adaptive trial counts, angles.
 mod blocks;
 
-/// Random draws that end, and what RANSIC and ICOS share.
 mod draws;
 
-/// Fast global registration.
 mod fgr;
 
-/// Graduated non-convexity with truncated least squares.
 mod gnc_tls;
 
-/// Compatible structures.
 mod icos;
 
-/// Random sample consensus.
 mod ransac;
 
-/// Random sampling with invariant compatibility.
 mod ransic;
 
-/// Two layers of random samples.
 mod daniel;
 
-/// Three levels of voting.
 mod trivoc;
 
-/// Random pairs, voting for the third.
 mod vodrac;
 
-/// Voting, then rotations that agree.
 mod vocra;
 
-/// The mean of rotations of which some are wrong.
 mod rotation_mean;
 
-/// Which matches may be right together.
 mod graph;
 
-/// Looks at the clock now and then.
 mod watch;
 
-/// Every method under its name.
 mod solvers;
 
-/// Decoupled scale, clique, rotation and translation.
 mod teaser;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use pcr99_lab::{Errors, OutlierCenter, Recipe, ScaleChoice, Shape};
 
 use crate::{Method, Solvers};
 
-/// `n` matches on the knot at scale one (σ = 0.01), and which are right.
+/// `n` matches on the knot at scale 1 (σ = 0.01), and which of them are inliers.
 pub(crate) fn knot_problem(n: usize, ratio: f64, seed: u64) -> (Correspondences, Vec<bool>) {
     let recipe = Recipe::default().with_shape(Shape::Knot).and_then(|r| r.with_points(n));
     let problem =
@@ -13,8 +13,8 @@ pub(crate) fn knot_problem(n: usize, ratio: f64, seed: u64) -> (Correspondences,
     (Correspondences::new(&problem.source, &problem.target).unwrap(), problem.is_inlier)
 }
 
-/// The largest rotation error in degrees over some problems (n = 1000, σ = 0.01), 180 where nothing is found; `known_scale` is
-/// told to the method, else it is random and has to be found.
+/// Largest rotation error over some problems (n = 1000, σ = 0.01), in degrees; 180 without a transform. The scale is `known_scale`, or random
+/// and unknown.
 pub(crate) fn largest_error(method: Method, known_scale: Option<f64>, ratio: f64, problems: u64) -> f64 {
     let mut solvers = Solvers::new();
     let errors = (0..problems).map(|seed| {

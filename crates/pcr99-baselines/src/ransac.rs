@@ -1,25 +1,25 @@
 //! RANSAC: M. A. Fischler, R. C. Bolles, "Random sample consensus", Communications of the ACM 24 (1981).
 //!
-//! Three matches at random give a transform; the one that most matches follow wins. It stops when a better one would have been
-//! drawn with 99 % probability.
+//! Three random matches give a transform; the transform with most inliers wins. The search stops when a larger consensus would have been found with
+//! 99 % probability.
 
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, Coarse, count_inliers},
     least_squares,
-    vector::{minus, times},
+    vector::{minus, rotate, times},
 };
 
 use crate::{
     baseline::{Baseline, EitherScale, Found, Matches},
-    blocks::{centroids, rotate, trials, triangle_model, triangle_rotation},
+    blocks::{centroids, trials, triangle_model, triangle_rotation},
     draws::{Draws, Rows},
 };
 
-/// Of the transform that is returned, in σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 5.0;
-/// How much the lengths of an edge may differ, in σ.
+/// Largest difference of the lengths of an edge, in σ.
 const EDGE: f64 = 10.0;
 const CONFIDENCE: f64 = 0.99;
 
@@ -77,7 +77,7 @@ impl Baseline for Ransac {
     }
 }
 
-/// The scale of three matches, if their edges are of like lengths.
+/// Scale of three matches; `None` when the lengths of an edge differ too much.
 #[inline]
 fn common_scale(rows: &Rows, triple: [usize; 3], scale: EitherScale, edge: f64) -> Option<f64> {
     let s = match scale {
@@ -90,19 +90,19 @@ fn common_scale(rows: &Rows, triple: [usize; 3], scale: EitherScale, edge: f64) 
         }
     };
     let [i, j, k] = triple;
-    // A scale that is no number keeps no length.
+    // With a scale that is NaN, no length agrees.
     let keeps_length = |i, j| rows.keeps_length(i, j, s, edge);
     (keeps_length(i, j) && keeps_length(j, k) && keeps_length(k, i) && s > 0.0).then_some(s)
 }
 
-/// The transform of three matches with a given scale.
+/// Transform of three matches with a given scale.
 fn scaled_triangle_model(points: &Soa, triple: [usize; 3], s: f64) -> Option<Similarity> {
     let rotation = triangle_rotation(points, triple)?;
     let (p, q) = centroids(points, &triple);
     Some(Similarity::new_unchecked(s, rotation, minus(q, times(s, rotate(&rotation, p)))))
 }
 
-/// Least squares over the inliers, twice.
+/// Least squares on the inliers, twice.
 fn refined(points: &Soa, mut model: Similarity, scale: EitherScale, delta: f64) -> Similarity {
     for _ in 0..2 {
         let inliers = super::blocks::inliers(points, &model, delta);
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Three matches that fit nothing: without a limit it would draw them for ever.
+    /// Three matches without a consistent transform: without a limit, the search would not end.
     #[test]
     fn ends_without_a_hypothesis() {
         let points = Soa {

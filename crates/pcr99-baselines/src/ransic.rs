@@ -1,46 +1,46 @@
 //! RANSIC: L. Sun, "RANSIC: Fast and highly robust estimation for rotation search and point cloud registration using invariant
 //! compatibility", IEEE Robotics and Automation Letters 7 (2022).
 //!
-//! Three matches at random whose scale ratios, edges and translations agree give a transform that is kept. Two of them that agree
-//! with each other are hardly both wrong: they are fitted together and verified.
+//! Three random matches whose scale ratios, edges and translations agree give a transform, which is stored. Two stored transforms that agree are
+//! unlikely to be both wrong: their matches are fitted together and verified.
 //!
-//! There is no end but the caller's clock and the limit of `Draws`. After the third failed verification the last one is returned
-//! whatever it is, as published.
+//! The search ends only by the caller's time limit or the limit of `Draws`. After the third failed verification, the last fit is returned without
+//! further tests, as published.
 
 use pcr99::{Similarity, StopReason, random::Random, stop::StopCheck};
 use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, squared_residual},
-    vector::{minus, times},
+    vector::{minus, rotate, times},
 };
 
 use crate::{
     baseline::{Baseline, EitherScale, Found, Matches},
-    blocks::{Rotation, inliers, rotate, triangle_rotation},
+    blocks::{Rotation, inliers, triangle_rotation},
     draws::{Draws, Ratios, Rows, fit_by_norms, may_be_within_a_tenth, square, within_angle},
 };
 
-/// Of scale ratios and of edges, in σ.
+/// Tolerance of scale ratios and edges, in σ.
 const SCALE: f64 = 4.3;
-/// Of translations, in σ.
+/// Tolerance of translations, in σ.
 const TRANSLATION: f64 = 5.2;
-/// How far the three ratios may range, relative to the scale.
+/// Largest range of the three ratios, relative to the scale.
 const RANGE: f64 = 0.1;
-/// How far the ratios' mean may be from a known scale.
+/// Largest difference between the mean ratio and a known scale.
 const WINDOW: f64 = 0.06;
-/// The scales of two transforms that agree differ by no more than this, relative to their mean.
+/// Largest difference of the scales of two transforms that agree, relative to their mean.
 const SCALES_AGREE: f64 = 0.1;
-/// The rotations by no more than this, in degrees.
+/// Largest angle between the rotations of two transforms that agree, in degrees.
 const ROTATIONS_AGREE: f64 = 10.0;
-/// The translations by no more than this, in σ.
+/// Largest distance of the translations of two transforms that agree, in σ.
 const TRANSLATIONS_AGREE: f64 = 2.0 * TRANSLATION;
-/// In σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 5.1;
-/// A verified set has at least so many inliers,
+/// Smallest number of inliers of a verified set.
 const LEAST_INLIERS: usize = 9;
-/// and no larger root mean square residual, in σ.
+/// Largest root mean square residual of a verified set, in σ.
 const LARGEST_RMS: f64 = 2.78;
-/// So many transforms must agree with a new one before it is verified; one more after each failure, up to this.
+/// Largest number of stored transforms that must agree with a new one before verification. It starts at 1 and grows after each failure.
 const MOST_NEEDED: usize = 3;
 
 /// Random sampling with invariant compatibility; keeps its buffers.
@@ -51,13 +51,13 @@ pub(crate) struct Ransic {
     union: Vec<u32>,
 }
 
-/// The transform of three matches.
+/// Transform of three matches.
 #[derive(Debug, Clone, Copy)]
 struct Model {
     triple: [u32; 3],
     scale: f64,
     rotation: Rotation,
-    /// What each of the three says of the translation: `t_m = b_m − s·R·a_m`.
+    /// Translation according to each of the three matches: `t_m = b_m − s·R·a_m`.
     translations: [[f64; 3]; 3],
 }
 
@@ -117,7 +117,7 @@ impl Baseline for Ransic {
     }
 }
 
-/// False only when three matches certainly fail the tests: what nearly all fail, for little.
+/// Quick test: false only when the three matches certainly fail the full test. It rejects nearly all triples.
 #[inline]
 fn may_pass(rows: &Rows, [i, j, k]: [usize; 3], scale: EitherScale, sigma: f64) -> bool {
     if scale == EitherScale::Known {
@@ -135,7 +135,7 @@ fn may_pass(rows: &Rows, [i, j, k]: [usize; 3], scale: EitherScale, sigma: f64) 
     may_be_within_a_tenth(x, y) && may_be_within_a_tenth(y, z) && may_be_within_a_tenth(z, x)
 }
 
-/// The transform of three matches that pass every test.
+/// Transform of three matches that pass every test.
 fn model(points: &Soa, rows: &Rows, triple: [usize; 3], scale: EitherScale, sigma: f64) -> Option<Model> {
     let (_, squares) = rows.about_mean(triple);
     let ratios = Ratios::new(squares)?;
@@ -168,13 +168,13 @@ fn model(points: &Soa, rows: &Rows, triple: [usize; 3], scale: EitherScale, sigm
     Some(Model { triple: sorted, scale: s, rotation, translations })
 }
 
-/// All transforms so far, and which of them agree with the last one.
+/// Stored transforms, and those that agree with the last one.
 #[derive(Debug, Default)]
 struct Kept {
     models: Vec<Model>,
-    /// Scale and first translation of each: what is looked at first, close together in memory.
+    /// Scale and first translation of each transform. They are compared first and are close together in memory.
     first_look: Vec<[f64; 4]>,
-    /// Positions of those that agree with the last.
+    /// Positions of the transforms that agree with the last one.
     agreeing: Vec<u32>,
 }
 
@@ -185,10 +185,10 @@ impl Kept {
         self.agreeing.clear();
     }
 
-    /// Keeps `model` and finds those that agree with it; false when its three matches are kept already, in whatever order.
+    /// Stores `model` and finds the transforms that agree with it; false when its three matches are already stored, in any order.
     ///
-    /// Published is a test that the scales differ at all, as a sign that the matches do; the matches themselves are compared
-    /// here, so that exact data, where all scales are equal, can be solved.
+    /// The publication takes different scales as a sign of different matches. Here the matches are compared, so that exact data, where all scales
+    /// are equal, can be solved.
     fn add(&mut self, model: Model, sigma: f64) -> bool {
         self.agreeing.clear();
         let cosine = libm::cos(ROTATIONS_AGREE.to_radians());
@@ -220,7 +220,7 @@ impl Kept {
         true
     }
 
-    /// The matches of the last model and of those that agree with it, each once.
+    /// Distinct matches of the last model and of those that agree with it.
     fn union_of_agreeing(&self, union: &mut Vec<u32>) {
         union.clear();
         union.extend(self.models.last().iter().flat_map(|model| model.triple));
@@ -230,7 +230,7 @@ impl Kept {
     }
 }
 
-/// What follows the transform fitted to some matches.
+/// Inliers of the transform fitted to some matches.
 struct Verified {
     inliers: Vec<u32>,
     rms: f64,
@@ -294,7 +294,7 @@ mod tests {
             assert!(alone.add(other, sigma));
             assert_eq!(alone.agreeing.len(), usize::from(agrees), "{place}");
         }
-        // The same three again are nothing new; with one other they are, and four matches agree.
+        // The same three matches are not new. With one other match they are, and four matches agree.
         assert!(!kept.add(model([0, 1, 2], 2.0, 1.0, 0.0), sigma));
         assert!(kept.add(model([0, 1, 3], 2.0, 0.0, 0.0), sigma));
         let mut union = Vec::new();
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(union, [0, 1, 2, 3]);
     }
 
-    /// What is rejected for little would be rejected anyway.
+    /// The quick test rejects nothing that the full test accepts.
     #[test]
     fn the_first_look_rejects_nothing_good() {
         let mut random = Random::new(2);

@@ -1,7 +1,7 @@
-//! The mean of rotations of which some are wrong: S. H. Lee, J. Civera, "Robust single rotation averaging", arXiv 2004.00732 (2020).
+//! Robust mean of rotations: S. H. Lee, J. Civera, "Robust single rotation averaging", arXiv 2004.00732 (2020).
 //!
-//! The point of least sum of distances in the space of 3×3 matrices (Weiszfeld's iteration, started from the median of each element,
-//! without those far off), and the rotation nearest to it.
+//! The mean is the rotation nearest to the geometric median in the space of 3×3 matrices. Weiszfeld's iteration computes the median, starting from
+//! the median of each element and without distant samples.
 
 use pcr99::random::Random;
 use pcr99_base::least_squares;
@@ -9,25 +9,25 @@ use pcr99_base::least_squares;
 use crate::blocks::Rotation;
 
 const ITERATIONS: usize = 10;
-/// Steps shorter than this end the iteration; also the size of the noise that moves the mean off a sample.
+/// Steps shorter than this end the iteration. It is also the size of the noise that moves the start off a sample, as published.
 const STEP: f64 = 1e-3;
-/// Samples nearer than this always take part, for up to [`FEW`] of them and for more.
+/// Distances below which samples always take part, for up to [`FEW`] samples and for more, as published.
 const ALWAYS: [f64; 2] = [1.356, 0.7];
 const FEW: usize = 50;
 
-/// A rotation as a vector, row by row.
+/// Rotation as a vector, row by row.
 type Flat = [f64; 9];
 
-/// Computes means, in the same memory.
+/// Computes means; keeps its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct RotationMean {
-    /// Elements or distances to be sorted.
+    /// Elements or distances, sorted.
     sorted: Vec<f64>,
     distances: Vec<f64>,
 }
 
 impl RotationMean {
-    /// The mean of at least one rotation; `None` when no rotation is nearest to it.
+    /// Mean of at least one rotation; `None` when the nearest rotation is not unique.
     pub(crate) fn of(&mut self, rotations: &[Rotation], random: &mut Random) -> Option<Rotation> {
         let mut mean: Flat = std::array::from_fn(|element| {
             self.sorted.clear();
@@ -54,7 +54,7 @@ impl RotationMean {
             let (mut sum, mut weights) = ([0.0; 9], 0.0);
             for (rotation, &distance) in rotations.iter().zip(&self.distances) {
                 if distance <= bound {
-                    // No distance is zero, or the noise was: then this one is all there is.
+                    // A distance of zero remains only when the noise was zero; then the sample is the median.
                     let weight = 1.0 / distance.max(1e-100);
                     weights += weight;
                     sum.iter_mut().zip(rotation.as_flattened()).for_each(|(s, x)| *s += weight * x);
@@ -67,7 +67,7 @@ impl RotationMean {
                 break;
             }
         }
-        // The nearest rotation maximises tr(RᵀX) = tr(R·Xᵀ).
+        // The nearest rotation maximizes tr(RᵀX) = tr(R·Xᵀ).
         least_squares::best_rotation(&std::array::from_fn(|row| {
             std::array::from_fn(|column| mean[3 * column + row])
         }))
@@ -79,7 +79,7 @@ impl RotationMean {
     }
 }
 
-/// Of two matrices by their elements (Frobenius).
+/// Frobenius distance of two matrices.
 pub(crate) fn distance(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
@@ -90,7 +90,7 @@ mod tests {
     use crate::blocks::angle_between;
     use pcr99::Similarity;
 
-    /// A turn about `z`.
+    /// Rotation about `z`.
     fn turn(angle: f64) -> Rotation {
         let (sin, cos) = (libm::sin(angle), libm::cos(angle));
         [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]]
@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn of_one_it_is_itself() {
-        // The noise that moves the start off the sample is up to a thousandth of each element, the end is within a step of it.
+        // The noise moves the start by up to a thousandth of each element; the end is within a step of it.
         let mean = RotationMean::default().of(&[turn(0.3)], &mut Random::new(1)).unwrap();
         assert!(angle_between(&mean, &turn(0.3)) < 2e-3);
     }
 
-    /// About one axis the least sum of distances is at the median.
+    /// For rotations about one axis, the mean is the median angle.
     #[test]
     fn about_one_axis_it_is_the_median() {
         let turns = [0.1, 0.2, 0.3, 0.31, 0.9].map(turn);
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Half of them turned half round: there is no nearest rotation, or some rotation, but never anything else.
+    /// With half of the samples rotated by 180°, the result is `None` or a rotation.
     #[test]
     fn opposites_are_no_number_but_no_nonsense() {
         let half = [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];

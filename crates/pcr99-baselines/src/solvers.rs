@@ -1,4 +1,4 @@
-//! Every method under its name.
+//! All methods by name.
 
 use std::{fmt, str::FromStr, time::Instant};
 
@@ -22,38 +22,38 @@ use crate::{
     vodrac::Vodrac,
 };
 
-/// A method by name.
+/// Name of a registration method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// Ours.
+    /// Default method of `pcr99`.
     Default,
     /// PCR-99 as published.
     Paper,
-    /// PCR-99 with random samples: the paper's ablation, "no S/O".
+    /// PCR-99 with random samples: the paper's ablation without sample ordering.
     PaperRandom,
-    /// Two random triples that agree with each other.
+    /// RANSIC: random triples until two agree.
     Ransic,
-    /// A random triple that grows to seven compatible matches.
+    /// ICOS: random triples that grow to seven compatible matches.
     Icos,
-    /// One match at random, then two more that fit it, until two such triples agree.
+    /// DANIEL: a random match, then two more that are consistent with it, until two such triples agree.
     Daniel,
-    /// Three levels of voting on the graph of consistent lengths.
+    /// TriVoC: three levels of voting on the graph of length-consistent matches.
     TriVoc,
-    /// Two matches at random, votes for the third.
+    /// VODRAC: two random matches, and votes for the third.
     Vodrac,
-    /// Votes, then rotations that agree.
+    /// VOCRA: votes, then averaging of rotations.
     Vocra,
-    /// Three matches at random, again and again.
+    /// RANSAC: random triples.
     Ransac,
-    /// Weighted least squares with weights that become 0 or 1.
+    /// GNC-TLS: truncated least squares by graduated non-convexity.
     GncTls,
-    /// Scale, largest clique, rotation, translation.
+    /// TEASER: scale, largest clique, rotation, translation.
     Teaser,
-    /// Gauss–Newton with a cost that narrows.
+    /// FGR: Gauss–Newton steps with a robust cost that narrows.
     Fgr,
 }
 
-/// What is said of a method.
+/// Properties of a method.
 struct About {
     name: &'static str,
     title: &'static str,
@@ -61,7 +61,7 @@ struct About {
 }
 
 impl Method {
-    /// All of them: ours, then those of the paper in its order, then others.
+    /// All methods: ours, then those of the paper in its order, then others.
     pub const ALL: [Self; 13] = [
         Self::Default,
         Self::Paper,
@@ -97,22 +97,22 @@ impl Method {
         About { name, title, finds_scale }
     }
 
-    /// All names, for messages.
+    /// List of all names, for messages.
     pub(crate) fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }
 
-    /// The name in options and documents.
+    /// Name in options and documents.
     pub const fn name(self) -> &'static str {
         self.about().name
     }
 
-    /// The name in figures and tables.
+    /// Name in figures and tables.
     pub const fn title(self) -> &'static str {
         self.about().title
     }
 
-    /// Whether it can find an unknown scale; else it must be told.
+    /// Whether the method can find an unknown scale. The others need a known scale.
     pub const fn finds_scale(self) -> bool {
         self.about().finds_scale
     }
@@ -133,7 +133,7 @@ impl FromStr for Method {
     }
 }
 
-/// Solves one problem after the other by any method, in the same memory, on one thread.
+/// Solvers of all methods, on one thread. They reuse their memory from problem to problem.
 #[derive(Debug, Default)]
 pub struct Solvers {
     default: pcr99::Solver,
@@ -151,16 +151,15 @@ pub struct Solvers {
 }
 
 impl Solvers {
-    /// Solvers that hold no memory yet.
+    /// Creates solvers without allocating memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Registers `pairs` by `method`, asking `stop` now and then whether to end. What comes back is judged by the same evidence
-    /// for every method.
+    /// Registers `pairs` by `method`. Calls `stop` regularly, which can end the search. Answers of all methods are judged by the same evidence.
     ///
     /// # Errors
-    /// When the method cannot find an unknown scale, takes no range of scales, or has not enough memory.
+    /// When the method needs a known scale, does not take a range of scales, or needs too much memory.
     pub fn solve(
         &mut self,
         method: Method,
@@ -225,7 +224,7 @@ impl Solvers {
     }
 }
 
-/// What a baseline is asked.
+/// Problem for a baseline.
 struct Ask<'a> {
     method: Method,
     pairs: &'a Correspondences,
@@ -236,7 +235,7 @@ struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// Of a method that can find the scale.
+    /// Runs a method that can find the scale.
     fn either(&self, baseline: &mut impl Baseline<Scale = EitherScale>) -> Result<Registration, Error> {
         let told = match self.scale {
             Scale::Known(_) => EitherScale::Known,
@@ -246,7 +245,7 @@ impl Ask<'_> {
         self.run(baseline, told)
     }
 
-    /// Of a method that must be told the scale.
+    /// Runs a method that needs a known scale.
     fn known(&self, baseline: &mut impl Baseline<Scale = KnownScale>) -> Result<Registration, Error> {
         match self.scale {
             Scale::Known(_) => self.run(baseline, KnownScale),

@@ -1,11 +1,11 @@
 //! TriVoC: L. Sun, L. Deng, "TriVoC: Efficient voting-based consensus maximization for robust point cloud registration with extreme
 //! outlier ratios", IEEE Robotics and Automation Letters 7 (2022).
 //!
-//! No chance in it: three levels of voting on the graph of length-consistent matches. The match with most neighbours first; among
-//! its neighbours the one with most neighbours there; and once more for the third. Each level ends when a larger consensus would
-//! have been met with 99 % probability, had the order been random.
+//! Three levels of voting on the graph of length-consistent matches, without random numbers. The first level goes through the matches with most
+//! neighbours, the second through their neighbours with most common neighbours, and the third likewise. Each level ends when a larger consensus
+//! would have been found with 99 % probability in random order.
 //!
-//! The graph takes `n²/8` bytes; more than 1 GiB (92 672 matches) is refused.
+//! The graph takes `n²/8` bytes; more than 1 GiB (92 672 matches) is an error.
 
 use std::cmp::Reverse;
 
@@ -27,14 +27,14 @@ use crate::{
     watch::Watch,
 };
 
-/// How much the lengths of an edge may differ, in σ.
+/// Largest difference of the lengths of an edge, in σ.
 const EDGE: f64 = 5.0;
-/// Of the consensus and of the transform that is returned, in σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 6.0;
 const CONFIDENCE: f64 = 0.99;
-/// Which part of the candidates of each level is looked at: one in so many.
+/// Fraction of the candidates of each level that is tried: one in this many.
 const ONE_IN: [usize; 3] = [10, 10, 5];
-/// Candidates of each level that are looked at before there is any consensus.
+/// Number of candidates of each level that are tried before there is any consensus, as published.
 const FIRST_LIMITS: [f64; 3] = [459.0, 45.0, 45.0];
 
 /// Three levels of voting; keeps its buffers.
@@ -42,22 +42,22 @@ const FIRST_LIMITS: [f64; 3] = [459.0, 45.0, 45.0];
 pub(crate) struct TriVoc {
     graph: LengthGraph,
     levels: [Level; 3],
-    /// The candidates of the third level and the two matches before it, as columns.
+    /// Candidates of the third level and the two matches above, as columns.
     group: Soa,
     group_indices: Vec<u32>,
-    /// The largest consensus.
+    /// Largest consensus.
     consensus: Vec<u32>,
     largest: Largest,
-    /// Matches of the first level looked at, those skipped included.
+    /// Number of matches of the first level that were tried or skipped.
     firsts: u64,
-    /// Transforms of three matches.
+    /// Number of transforms of three matches.
     hypotheses: u64,
-    /// Inliers of the transform that the largest consensus gives, before they make the final one.
+    /// Number of inliers of the transform of the largest consensus, before the final fit.
     inliers: usize,
 }
 
-/// How large the largest consensus is, and how many candidates of each level it leaves to be looked at. That stays when the match
-/// of a level above changes.
+/// Size of the largest consensus, and number of candidates of each level that remain to be tried. The numbers stay when the match of a level above
+/// changes.
 #[derive(Debug, Clone, Copy)]
 struct Largest {
     size: usize,
@@ -71,29 +71,30 @@ impl Default for Largest {
 }
 
 impl Largest {
-    /// So many agree, out of all matches and of the candidates of the levels; of these one and two are given.
+    /// Limits for a consensus of this size among the candidates of the three levels. One match of the second level and two of the third are already
+    /// fixed.
     fn new(size: usize, candidates: [usize; 3]) -> Self {
         let share = |level: usize| (size as f64 - level as f64) / candidates[level] as f64;
         Self { size, limits: [0, 1, 2].map(|level| trials(CONFIDENCE, share(level))) }
     }
 }
 
-/// Candidates in the order of their votes.
+/// Candidates of a level, ordered by votes.
 #[derive(Debug, Default)]
 struct Level {
     set: Vec<u64>,
     members: Vec<u32>,
     votes: Vec<u32>,
-    /// Votes and members, most votes first, equal ones in the order of the matches; only as many as are looked at.
+    /// Votes and members, most votes first, ties in the order of the matches; only as many as are tried.
     order: Vec<(u32, u32)>,
 }
 
 impl Level {
-    /// Orders the members by how many others of them they are alike to; only the first of so many are wanted.
+    /// Orders the members by the number of members that are consistent with them; keeps the first one in `one_in`.
     fn rank(&mut self, rows: &[u64], one_in: usize, watch: &mut Watch<'_>) -> Result<(), StopReason> {
         list_bits(self.set.iter().copied(), &mut self.members);
         self.order.clear();
-        // In parts, so that there is time for a look at the clock.
+        // In parts, with a stop check between them.
         for part in self.members.chunks(1 + 100_000 / self.set.len()) {
             watch.work(part.len() * (self.set.len() + 1))?;
             common_counts(rows, &self.set, part, &mut self.votes);
@@ -109,7 +110,7 @@ impl Level {
         Ok(())
     }
 
-    /// Becomes what is set in both.
+    /// Sets this to the intersection of both sets.
     fn assign_common(&mut self, one: &[u64], other: &[u64]) {
         self.set.clear();
         self.set.extend(one.iter().zip(other).map(|(x, y)| x & y));
@@ -139,7 +140,7 @@ impl Baseline for TriVoc {
 }
 
 impl TriVoc {
-    /// Looks for the largest consensus; the reason to end is an error when it comes from outside.
+    /// Searches the largest consensus; an error means that the caller stopped the search.
     fn search(&mut self, matches: &Matches<'_>, watch: &mut Watch<'_>) -> Result<StopReason, StopReason> {
         let Matches { points, sigma } = *matches;
         let n = points.len();
@@ -162,7 +163,7 @@ impl TriVoc {
         Ok(StopReason::Exhausted)
     }
 
-    /// Goes through the neighbours of a match of the first level.
+    /// Second level: the neighbours of a match of the first level.
     fn second_level(
         &mut self,
         matches: &Matches<'_>,
@@ -187,7 +188,7 @@ impl TriVoc {
         Ok(())
     }
 
-    /// Goes through the common neighbours of two matches, of the first and second level.
+    /// Third level: the common neighbours of a match of the first and one of the second level.
     fn third_level(
         &mut self,
         matches: &Matches<'_>,
@@ -227,7 +228,7 @@ impl TriVoc {
         Ok(())
     }
 
-    /// Least squares over the consensus, and again over the inliers of that.
+    /// Least squares on the consensus, and again on the inliers of the result.
     fn refined(&mut self, matches: &Matches<'_>) -> Option<Similarity> {
         let Matches { points, sigma } = *matches;
         let model = least_squares::fit(points, &self.consensus, Some(1.0))?;
@@ -265,7 +266,7 @@ mod tests {
         (Counted { firsts, hypotheses, inliers }, found.model.map(|model| prepared.outward(&model)))
     }
 
-    /// The method once more, as plain as it can be: lists instead of bits, everything sorted, all residuals one by one.
+    /// Plain version of the method: lists instead of bits, everything sorted, all residuals one by one.
     fn plainly(matches: &Matches<'_>) -> (Counted, Option<Similarity>) {
         let Matches { points, sigma } = *matches;
         let n = points.len();
@@ -367,7 +368,7 @@ mod tests {
         Correspondences::new(&column(0), &column(3)).unwrap()
     }
 
-    /// The counts of the published program, found through `PCR99_GOLDEN`: a directory with `golden.csv` and problem files.
+    /// Counts equal those of the published program. `PCR99_GOLDEN` names the directory with `golden.csv` and the problems.
     #[test]
     #[expect(clippy::print_stderr, reason = "says that it is skipped")]
     fn published_counts() {

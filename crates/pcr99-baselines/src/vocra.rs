@@ -1,12 +1,11 @@
 //! VOCRA: L. Sun, "Practical, fast and robust point cloud registration for scene stitching and object localization", IEEE Access 10
 //! (2022).
 //!
-//! Matches vote for each other with Tukey's weights. Pairs are gone through from those with most votes down; each third match that
-//! is length-consistent with a pair gives a rotation, and the pair is good when many of them agree with their robust mean. Those
-//! that agree are polished by graduated non-convexity.
+//! Matches vote for each other with Tukey's weights. Pairs are tried in the order of their votes. Each third match that is length-consistent with
+//! a pair gives a rotation; a pair is good when many of these agree with their robust mean. Graduated non-convexity refines the fit of the matches that
+//! agree.
 //!
-//! Which matches are consistent is kept from the first time on that it is asked for, one bit a pair: up to `n²/8` bytes; more
-//! than 1 GiB (92 672 matches) is refused.
+//! Consistent pairs are stored when they are first needed, one bit per pair: up to `n²/8` bytes; more than 1 GiB (92 672 matches) is an error.
 
 use std::cmp::Reverse;
 
@@ -29,25 +28,25 @@ use crate::{
     watch::Watch,
 };
 
-/// Where Tukey's weight ends when voting: `√1.5·6σ`; here the square, in σ².
+/// Squared residual at which Tukey's weight becomes zero in the vote, in σ²: the square of `√1.5·6σ`.
 const VOTE_SQ: f64 = 1.5 * 6.0 * 6.0;
-/// How much the lengths of an edge may differ, in σ.
+/// Largest difference of the lengths of an edge, in σ.
 const EDGE: f64 = 5.0;
-/// Of the transform that is returned, in σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 5.0;
-/// Rotations agree with the mean up to this distance.
+/// Largest Frobenius distance of a rotation that agrees with the mean.
 const AGREE: f64 = 0.14;
-/// Which part of the matches is gone through, by their votes; also which part of all votes ends the voting.
+/// Fraction of the matches that are tried, by votes. Also the fraction of all votes at which voting ends.
 const TOP: f64 = 0.2;
-/// As many rows are looked at for that.
+/// Number of matches after which voting may end.
 const FIRST_ROWS: usize = 20;
-/// The least share of inliers that is looked for.
+/// Smallest inlier ratio that the search aims at.
 const LEAST_SHARE: f64 = 0.01;
-/// Rounds of the polish, where its width starts (as a multiple of the squared threshold) and what divides it.
+/// Rounds of the refinement, its first width (as a multiple of the squared threshold) and the divisor of the width.
 const ROUNDS: usize = 50;
 const FIRST_WIDTH: f64 = 100.0;
 const NARROWER: f64 = 1.2;
-/// A change of the sum of squared residuals that ends the polish, in σ².
+/// Change of the sum of squared residuals below which the refinement ends, in σ².
 const SETTLED: f64 = 1e-6;
 
 /// Votes, then rotations that agree; keeps its buffers.
@@ -56,24 +55,24 @@ pub(crate) struct Vocra {
     graph: LengthGraph,
     order: Vec<u32>,
     votes: Vec<f64>,
-    /// The matches in the order in which they are looked at.
+    /// Matches in the order of their votes.
     points: Soa,
     pair: Pair,
     mean: RotationMean,
-    /// What is best so far: the matches in that order.
+    /// Best consensus so far, as places in that order.
     best: Vec<u32>,
     samples: u64,
     hypotheses: u64,
 }
 
-/// The rotations of one pair.
+/// Rotations of one pair.
 #[derive(Debug, Default)]
 struct Pair {
     candidates: Vec<u32>,
-    /// Those of the candidates that gave a rotation.
+    /// Candidates that gave a rotation.
     thirds: Vec<u32>,
     rotations: Vec<Rotation>,
-    /// How many rotations are so near each that one mean could be near both; itself included.
+    /// Number of rotations that can agree with the same mean as each rotation, itself included.
     close: Vec<usize>,
     closest: usize,
 }
@@ -87,7 +86,7 @@ impl Pair {
     }
 
     fn push(&mut self, third: u32, rotation: Rotation) {
-        // Twice the bound is the sum of two sides of a triangle; a little more for rounding.
+        // Triangle inequality: both are within the bound of the mean. The factor allows for rounding.
         let bound = 2.0 * AGREE * (1.0 + 1e-9);
         let mut close = 1;
         for (other, count) in self.rotations.iter().zip(&mut self.close) {
@@ -128,7 +127,7 @@ impl Baseline for Vocra {
 }
 
 impl Vocra {
-    /// Orders the matches and looks for the best pair; the reason to end is an error when it comes from outside.
+    /// Orders the matches and searches the best pair; an error means that the caller stopped the search.
     fn search(
         &mut self,
         matches: &Matches<'_>,
@@ -159,7 +158,7 @@ impl Vocra {
                 watch.work(n / 32 + 10)?;
                 self.graph.need(&self.points, j);
                 let (one, other) = (&self.graph.row(i)[j / 64..], &self.graph.row(j)[j / 64..]);
-                // No more rotations can agree than there are thirds.
+                // At most as many rotations agree as there are third matches.
                 if (common_bits(one, other) as usize) < least.max(most) {
                     continue;
                 }
@@ -178,7 +177,7 @@ impl Vocra {
         Ok(StopReason::Exhausted)
     }
 
-    /// Orders the matches by their votes, most first; whether one had so many that voting ended early.
+    /// Orders the matches by votes, most first. Returns whether voting ended early.
     fn vote(
         &mut self,
         matches: &Matches<'_>,
@@ -204,7 +203,7 @@ impl Vocra {
                 break;
             }
         }
-        // Votes are never negative, so that their bits order like them.
+        // Votes are never negative, so their bits have the same order.
         let mut ranks: Vec<(u64, u32)> = self.votes.iter().map(|vote| vote.to_bits()).zip(0..).collect();
         ranks.sort_unstable_by_key(|&(vote, k)| (Reverse(vote), k));
         let ranked = ranks.iter().map(|&(_, k)| self.order[k as usize]).collect();
@@ -212,8 +211,8 @@ impl Vocra {
         Ok(enough)
     }
 
-    /// Collects the rotations of a pair and its thirds, and keeps those that agree if there are at least as many as `most`;
-    /// returns how many the best pair has now.
+    /// Computes the rotations of a pair with its third matches, and stores those that agree if there are at least `most`. Returns the size of the
+    /// best consensus.
     fn try_pair(
         &mut self,
         [i, j]: [usize; 2],
@@ -253,7 +252,7 @@ impl Vocra {
         Ok(most)
     }
 
-    /// Least squares over what was found with Tukey's weights, wide at first and then narrower, and once more over all inliers.
+    /// Least squares on the consensus with Tukey's weights of decreasing width, and once more on all inliers.
     fn polished(&mut self, matches: &Matches<'_>) -> Option<Similarity> {
         let Matches { points, sigma } = *matches;
         self.best.iter_mut().for_each(|k| *k = self.order[*k as usize]);
@@ -341,12 +340,12 @@ mod tests {
         let (pairs, inliers) = knot_problem(300, 0.3, 1);
         let (method, _, enough) = votes(&pairs);
         assert!(enough);
-        // Few have voted, but that is enough to have the right ones in front.
+        // A few votes are enough to rank the inliers first.
         let front = method.order[..60].iter().filter(|&&i| inliers[i as usize]).count();
         assert!(front >= 55, "{front}");
     }
 
-    /// The bound is never too small: where a mean is near some rotations, they are counted as close to each other.
+    /// Rotations that agree with the same mean are always counted as close to each other.
     #[test]
     fn rotations_near_one_mean_are_close() {
         let mut random = Random::new(5);

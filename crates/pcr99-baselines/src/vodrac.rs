@@ -1,11 +1,11 @@
 //! VODRAC: "VODRAC: Efficient and robust correspondence-based point cloud registration with extreme outlier ratios",
 //! Journal of King Saud University – Computer and Information Sciences 35 (2023).
 //!
-//! Two matches at random; those that are length-consistent with both vote for each other, with Tukey's weights; the few with most
-//! votes make the third of a triple in turn. It stops when a better pair would have been drawn with 99 % probability.
+//! Two random matches; those that are length-consistent with both vote for each other with Tukey's weights. The matches with most votes complete
+//! the triple in turn. The search stops when a larger consensus would have been found with 99 % probability.
 //!
-//! Which matches are consistent is kept from the first time on that it is asked for, one bit a pair: up to `n²/8` bytes; more
-//! than 1 GiB (92 672 matches) is refused. Weights are not kept but computed for those that vote.
+//! Consistent pairs are stored when they are first needed, one bit per pair: up to `n²/8` bytes; more than 1 GiB (92 672 matches) is an error.
+//! Weights are computed when needed.
 
 use std::cmp::Reverse;
 
@@ -27,18 +27,18 @@ use crate::{
     watch::Watch,
 };
 
-/// Where Tukey's weight ends, in σ.
+/// Residual at which Tukey's weight becomes zero, in σ.
 const EDGE: f64 = 5.0;
-/// Of the consensus and of the transform that is returned, in σ.
+/// Inlier threshold, in σ.
 const INLIER: f64 = 6.0;
 const CONFIDENCE: f64 = 0.99;
-/// The least share of inliers that is looked for.
+/// Smallest inlier ratio that the search aims at.
 const LEAST_SHARE: f64 = 0.01;
-/// Pairs drawn before there is any consensus.
+/// Largest number of pairs drawn before there is any consensus.
 const FIRST_LIMIT: f64 = 1e5;
-/// Thirds that are tried for a pair.
+/// Largest number of third matches that are tried for a pair.
 const MOST_THIRDS: usize = 10;
-/// A consensus must have as many.
+/// Smallest size of a consensus.
 const LEAST_KEPT: usize = 5;
 
 /// Random pairs, and votes for the third; keeps its buffers.
@@ -46,7 +46,7 @@ const LEAST_KEPT: usize = 5;
 pub(crate) struct Vodrac {
     graph: LengthGraph,
     coarse: Coarse,
-    /// The matches consistent with both of a pair, by index and as columns, and their votes.
+    /// Matches that are consistent with both matches of a pair, by index and as columns, and their votes.
     common: Vec<u32>,
     common_points: Soa,
     votes: Vec<f64>,
@@ -81,7 +81,7 @@ impl Baseline for Vodrac {
 }
 
 impl Vodrac {
-    /// Draws pairs; the reason to end is an error when it comes from outside.
+    /// Draws pairs; an error means that the caller stopped the search.
     fn search(
         &mut self,
         matches: &Matches<'_>,
@@ -90,7 +90,7 @@ impl Vodrac {
     ) -> Result<StopReason, StopReason> {
         let Matches { points, sigma } = *matches;
         let (n, delta) = (points.len(), INLIER * sigma);
-        // The weight at the bound itself is zero: not consistent.
+        // The weight at the bound is zero, so such a pair is not consistent.
         self.graph.clear(n, (EDGE * sigma).next_down());
         self.coarse.assign(points);
         let mut limit = FIRST_LIMIT;
@@ -127,7 +127,7 @@ impl Vodrac {
         Ok(if self.best.is_empty() { StopReason::HypothesisLimit } else { StopReason::Confident })
     }
 
-    /// Keeps the matches on which the pair and one of the thirds with most votes agree.
+    /// Stores the largest consensus of the pair and one of the third matches with most votes.
     fn consensus(
         &mut self,
         matches: &Matches<'_>,
@@ -139,7 +139,7 @@ impl Vodrac {
         self.kept.clear();
         self.order.clear();
         self.order.extend(0..c as u32);
-        // Half of them and one; of a single one there is no second.
+        // Half of the matches plus one, but not more than there are.
         let thirds = MOST_THIRDS.min(c.div_ceil(2) + 1).min(c);
         let by_votes = |&k: &u32| (Reverse(ordered(self.votes[k as usize])), k);
         if thirds < c {
@@ -155,7 +155,7 @@ impl Vodrac {
             let model = Affine::from(&model);
             let count = count_inliers(&self.common_points, &model, delta_sq);
             if count >= needed {
-                // As published: the next has to be better by two, for the pair is counted here and not there.
+                // As published: the next consensus must be larger by two, since the pair is counted in one number and not in the other.
                 needed = count + 2;
                 self.kept.clear();
                 let fits = |i: &&u32| squared_residual(points, &model, **i as usize) <= delta_sq;
@@ -166,7 +166,7 @@ impl Vodrac {
     }
 }
 
-/// Votes of all for each other.
+/// Computes the votes of all matches for each other.
 fn vote(points: &Soa, bound: f64, votes: &mut Vec<f64>, watch: &mut Watch<'_>) -> Result<(), StopReason> {
     let n = points.len();
     votes.clear();
@@ -178,7 +178,7 @@ fn vote(points: &Soa, bound: f64, votes: &mut Vec<f64>, watch: &mut Watch<'_>) -
     Ok(())
 }
 
-/// A vote as a number that orders like it: votes are never negative.
+/// Integer with the order of a vote, which is never negative.
 fn ordered(vote: f64) -> u64 {
     vote.to_bits()
 }

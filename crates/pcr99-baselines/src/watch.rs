@@ -1,26 +1,26 @@
-//! Looks at the clock now and then.
+//! Stop checks at regular intervals.
 
 use pcr99::{StopReason, stop::StopCheck};
 
-/// Between two looks, in units of about a nanosecond.
+/// Work between two stop checks, in units of about a nanosecond.
 const BETWEEN_CHECKS: usize = 100_000;
 
-/// Asks whether to stop, but only after some work has been done since it last did.
+/// Calls a stop check after every fixed amount of work.
 pub(crate) struct Watch<'a> {
     stop: StopCheck<'a>,
     done: usize,
 }
 
 impl<'a> Watch<'a> {
-    /// The first work asks at once.
+    /// The first call of [`work`](Self::work) checks at once.
     pub(crate) fn new(stop: StopCheck<'a>) -> Self {
         Self { stop, done: BETWEEN_CHECKS }
     }
 
-    /// Some work was done or is about to be, in pairs of points looked at or the like.
+    /// Counts work, in operations such as the comparison of a pair of points.
     ///
     /// # Errors
-    /// The reason to stop, if there is one.
+    /// When the caller stops the search.
     pub(crate) fn work(&mut self, amount: usize) -> Result<(), StopReason> {
         self.done = self.done.saturating_add(amount);
         if self.done >= BETWEEN_CHECKS {

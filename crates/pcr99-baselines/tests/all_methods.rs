@@ -1,4 +1,4 @@
-//! Every method under its name: what is promised of all of them, however well they register.
+//! Properties of all methods.
 
 use std::{cell::Cell, time::Duration};
 
@@ -31,7 +31,7 @@ fn solve(
     Solvers::new().solve(method, &pairs, scale, threshold, seed, stop).unwrap()
 }
 
-/// Each method with each scale that it can be asked for.
+/// Each method with each kind of scale that it supports.
 fn each() -> impl Iterator<Item = (Method, Scale)> {
     let both =
         SCALES.into_iter().flat_map(|scale| Method::ALL.into_iter().map(move |method| (method, scale)));
@@ -45,7 +45,7 @@ fn is_finite(found: &Registration) -> bool {
     })
 }
 
-/// Half of the matches wrong: all of them manage that, in any units, and say so.
+/// All methods register a problem with 50 % outliers, in any units.
 #[test]
 fn every_method_registers_an_easy_problem() {
     let problem = knot(300, 0.5, 3);
@@ -67,7 +67,7 @@ fn every_method_registers_an_easy_problem() {
 #[test]
 fn the_same_seed_gives_the_same_bits() {
     let problem = knot(400, 0.8, 5);
-    // One that has solved something else before, and a new one.
+    // Solvers that have solved another problem before give the same result as new ones.
     let mut used = Solvers::new();
     for (method, scale) in each() {
         let (other, pairs) =
@@ -82,7 +82,7 @@ fn the_same_seed_gives_the_same_bits() {
     }
 }
 
-/// In noise none of them has anything to find; the caller's clock ends those that have no end.
+/// In noise there is nothing to find. The time limit ends the search.
 #[test]
 fn time_limits_are_obeyed() {
     let problem = knot(1000, 1.0, 2);
@@ -91,13 +91,13 @@ fn time_limits_are_obeyed() {
         let start = ThreadTime::now();
         let found = solve(method, &problem.source, &problem.target, scale, 1, &stop::after(limit));
         let took = start.elapsed();
-        // Not optimised as a release is, with room for a loaded machine.
+        // CPU time, with a margin for builds without full optimization.
         assert!(took < limit + Duration::from_millis(150), "{method}, {scale:?}: {took:?}");
         assert!(is_finite(&found), "{method}, {scale:?}");
     }
 }
 
-/// Whenever they are told to stop, they stop: at once, or at any later time that they ask.
+/// All methods stop when a stop check tells them to, at the first or any later check.
 #[test]
 fn interruption_at_any_time() {
     let problem = knot(300, 0.97, 2);
@@ -120,8 +120,8 @@ fn interruption_at_any_time() {
     }
 }
 
-/// Few matches, coincident points, strays, a line with one point beside it, a grid, exact matches, mirrored ones: an end, no panic,
-/// no number that is none.
+/// Degenerate input ends without a panic and without NaN: few matches, coincident or distant points, a line with one point beside it, a grid, exact and
+/// mirrored matches.
 #[test]
 fn odd_input() {
     let mut random = Random::new(4);
@@ -170,7 +170,7 @@ fn odd_input() {
     }
 }
 
-/// Without a clock, on few matches of noise: there is an end, and nothing that is believed.
+/// Without a time limit, a search in few matches of noise ends and registers nothing.
 #[test]
 fn few_matches_of_noise_end() {
     let problem = knot(12, 1.0, 3);
@@ -180,7 +180,7 @@ fn few_matches_of_noise_end() {
     }
 }
 
-/// Exact matches, all of them right: also those that count transforms as different by their scales find them.
+/// Exact matches are registered, also by methods whose publication compares scales.
 #[test]
 fn exact_matches_are_found() {
     let problem = knot(100, 0.0, 3);

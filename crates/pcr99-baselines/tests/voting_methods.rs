@@ -1,5 +1,4 @@
-//! What holds of DANIEL, TriVoC, VODRAC and VOCRA whatever the input: the same seed gives the same bits, time limits are
-//! obeyed, and odd input gives an answer or none, never a panic or something that is no number.
+//! Properties of DANIEL, TriVoC, VODRAC and VOCRA: the same seed gives the same bits, time limits hold, and degenerate input gives neither a panic nor NaN.
 
 use std::time::Duration;
 
@@ -45,7 +44,7 @@ fn same_seed_same_bits_whatever_was_solved_before() {
     }
 }
 
-/// Large problems without an answer: each would take seconds to hours.
+/// Large problems without a solution, which would take seconds to hours.
 #[test]
 fn a_time_limit_is_obeyed() {
     let noise = knot(20_000, 1.0, 0.01, 3);
@@ -104,12 +103,12 @@ fn too_many_matches_for_a_table_are_refused() {
         let message = refused.to_string();
         assert!(message.contains(method.name()) && message.contains("1032 MiB"), "{message}");
     }
-    // This one needs no table.
+    // DANIEL needs no table.
     let limit = stop::after(Duration::from_millis(5));
     assert!(Solvers::new().solve(Method::Daniel, &pairs, Scale::one(), threshold(), 1, &limit).is_ok());
 }
 
-/// No noise at all, moved and not moved.
+/// Exact matches, with and without motion.
 #[test]
 fn exact_data_are_solved() {
     let problem = knot(200, 0.3, 0.0, 4);
@@ -144,7 +143,7 @@ fn three_matches_do_no_harm() {
     }
 }
 
-/// Many matches at the same place, on one side or on both, or on a line.
+/// Many coincident points on one or both sides, or collinear points.
 #[test]
 fn coincident_points_do_no_harm() {
     let problem = knot(150, 0.8, 0.01, 5);
@@ -165,8 +164,8 @@ fn coincident_points_do_no_harm() {
     }
 }
 
-/// A few matches far off, as far as numbers go. Those that are far off on one side only change nothing. Those equally far on both sides
-/// agree with everything as far as rounding can tell, which some of the methods cannot see through; but they must not break them.
+/// A few matches with huge coordinates. On one side only, they change nothing. On both sides, they are consistent with everything up to rounding; some
+/// methods then fail, but none may panic or return NaN.
 #[test]
 fn strays_do_no_harm() {
     let problem = knot(1000, 0.9, 0.01, 6);

@@ -1,12 +1,12 @@
-//! The default method beside the published one on the paper's Bunny problems, one thread, CPU time:
+//! CPU time of the default and the published method on the paper's Bunny problems, on one thread:
 //! `cargo bench -p pcr99-lab --features bunny --bench marks`.
 //!
 //! `SEEDS=500` changes the number of problems (100), `RATIOS=0.98,0.99` the outlier ratios, `POINTS=10000` the number of matches,
 //! `SCALE=known` the scale mode; `PAPER=0` leaves out the published method, `THRESHOLD=0` the threshold.
 //!
-//! Each method solves one problem after the other, a batch of them, as a program does that has many to solve; then the other the same.
-//! With `BATCH=1` they take turns, and each finds the caches full of the other's data.
-#![allow(clippy::print_stdout, reason = "a table is what it is for")]
+//! Each method solves a batch of problems, then the other method solves the same batch, as in a program with many problems. With `BATCH=1`, the methods
+//! alternate, and each starts with caches full of the other's data.
+#![allow(clippy::print_stdout, reason = "the table is the result")]
 
 use cpu_time::ProcessTime;
 use pcr99::{Correspondences, Params, Registration, Scale, Solver, paper};
@@ -16,7 +16,7 @@ fn setting<T: std::str::FromStr>(name: &str, usual: T) -> T {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
 }
 
-/// What one method did on all problems of a row.
+/// Results of one method on all problems of a row.
 #[derive(Default)]
 struct Column {
     milliseconds: Vec<f64>,

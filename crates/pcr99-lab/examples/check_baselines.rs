@@ -1,10 +1,10 @@
-//! What each method does on the paper's problems: CPU time, failures, accuracy.
+//! CPU time, failures and accuracy of each method on the paper's problems.
 //! `cargo run --release -p pcr99-lab --features bunny --example check_baselines -- all known 0.99 100`
 //!
-//! Arguments: a method, several with commas, or `all`; `known`, `unknown` or `both`; outlier ratios with commas; the number of problems;
-//! then, if wanted, `centred` or `offset` for where the outliers lie, the number of matches, and seconds for each problem.
+//! Arguments, in this order, all optional: methods separated by commas, or `all`; `known`, `unknown` or `both`; outlier ratios separated by commas; number
+//! of problems; `centred` or `offset` for the position of the outliers; number of matches; time limit of each problem in seconds.
 
-#![allow(clippy::print_stdout, reason = "a table is what it is for")]
+#![allow(clippy::print_stdout, reason = "the table is the result")]
 
 use std::{error::Error, time::Duration};
 

@@ -1,7 +1,7 @@
-//! Makes the golden problems of the core crate anew: `cargo run -p pcr99-lab --example golden -- DIRECTORY`.
+//! Generates the golden problems of the core crate again: `cargo run -p pcr99-lab --example golden -- DIRECTORY`.
 //!
-//! Four problems on the knot, and for each the numbers that the published method gives with ordered and with random samples.
-//! Do this only when a change of these numbers is meant.
+//! Four problems on the knot, each with the counts of the published method with ordered and with random samples. Run this only when these counts are
+//! meant to change.
 
 use std::{error::Error, fmt::Write as _, fs, path::PathBuf};
 

@@ -1,7 +1,7 @@
-//! How time and memory of the default method grow: draws `time-n.svg` and `time-outliers.svg` from measurements made now.
+//! Draws how time and memory of the default method grow: measures now and writes `time-n.svg` and `time-outliers.svg`.
 //! `cargo run --release -p pcr99-lab --features bunny --example growth -- DIRECTORY`
 //!
-//! One thread; wall-clock medians of a few problems each; memory is the peak of the whole process so far, problems included.
+//! Times are medians over a few problems, on one thread, by the wall clock. Memory is the peak of the whole process, problems included.
 
 #![allow(clippy::print_stdout, reason = "progress of a long measurement")]
 
@@ -42,13 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|((name, color), points)| Line { name: name.into(), color, points })
         .collect();
     let x_of_n = |n: f64| n.log10();
-    let svg = chart(
-        "99 % of the matches wrong: time and memory against the number of matches",
-        "matches",
-        &by_n,
-        x_of_n,
-        |n| if n < 1e6 { format!("{} 000", n / 1e3) } else { "1 million".to_owned() },
-    );
+    let svg = chart("99 % outliers: time and memory by number of matches", "matches", &by_n, x_of_n, |n| {
+        if n < 1e6 { format!("{} 000", n / 1e3) } else { "1 million".to_owned() }
+    });
     fs::write(directory.join("time-n.svg"), svg)?;
 
     let mut by_ratio = Vec::new();
@@ -66,13 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let x_of_right = |right: f64| -right.log10();
-    let svg = chart(
-        "1000 matches: time against the share of wrong ones",
-        "wrong matches",
-        &by_ratio,
-        x_of_right,
-        |right| format!("{} %", (1000.0 * (1.0 - right)).round() / 10.0),
-    );
+    let svg = chart("1000 matches: time by outlier ratio", "outlier ratio", &by_ratio, x_of_right, |right| {
+        format!("{} %", (1000.0 * (1.0 - right)).round() / 10.0)
+    });
     fs::write(directory.join("time-outliers.svg"), svg)?;
     Ok(())
 }
@@ -102,7 +94,7 @@ fn median_seconds(
     Ok(seconds[seconds.len() / 2])
 }
 
-/// Largest resident memory of this process so far; 0 where the system does not tell.
+/// Largest resident memory of this process so far, in MiB; 0 where the system does not report it.
 fn peak_mib() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

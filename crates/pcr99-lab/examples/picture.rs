@@ -1,7 +1,7 @@
-//! Draws the picture of the README from a real result: `cargo run --example picture -- DIRECTORY`.
+//! Draws the picture of the README from a computed result: `cargo run --example picture -- DIRECTORY`.
 //!
-//! The look of the paper's Figure 1: the Bunny, 96 % of the matches wrong, right matches thick and green, wrong ones thin and
-//! red, in a green and a red that colour-blind readers can tell apart (M. Okabe, K. Ito 2008).
+//! It looks like the paper's Figure 1: the Bunny with 96 % outliers; inliers thick and green, outliers thin and red, in colours that colour-blind readers
+//! can tell apart (M. Okabe, K. Ito 2008).
 
 use std::{error::Error, fmt::Write as _, fs, path::PathBuf};
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let errors = Errors::between(&model, &problem.truth);
     let scale = model.scale();
 
-    // Both a little from the side and in one size; the target turned back to lie on its back foot, so that it is recognised.
+    // Both shapes are seen from the side and in the same size. The target is rotated back almost upright, so that readers recognize it.
     let view =
         Similarity::new_unchecked(0.9, [[0.94, 0.0, 0.34], [0.1, 0.96, -0.27], [-0.33, 0.29, 0.9]], [0.0; 3]);
     let tilt = Similarity::from_quaternion(1.0, [0.976, 0.0, 0.0, 0.216], [0.0; 3]).expect("a similarity");

@@ -61,7 +61,6 @@ mod error;
 /// Errors of an estimate against the truth.
 pub mod metrics;
 
-/// The paper's evaluation: every method on the same random problems.
 pub mod monte_carlo;
 
 /// Problems with known truth (Sec. VII).

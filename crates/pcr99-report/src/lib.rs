@@ -12,30 +12,22 @@
 
 mod error;
 
-/// Smallest number of inliers that can be told from chance.
 pub mod evidence_limit;
 
-/// Figures as data, and as SVG.
 mod figures;
 
-/// Interactive page of a benchmark.
 mod page;
 
-/// Colours and fills of the methods.
 mod palette;
 
-/// Numbers that the paper reports.
 pub mod published;
 
 mod report;
 
-/// Quantiles of samples.
 pub mod statistics;
 
-/// Statistics of the records, by method and kind of problem.
 pub mod summary;
 
-/// Tables as Markdown and CSV.
 pub mod tables;
 
 pub use error::Error;

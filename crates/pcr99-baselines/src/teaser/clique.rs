@@ -1,8 +1,8 @@
-//! The largest set of vertices that are all joined: exact, by branch and bound.
+//! Maximum clique: exact, by branch and bound.
 //!
-//! Vertices are peeled off by least degree; the degree at which one goes is its core number, and a clique that holds it has at most one
-//! member more. Each clique is found at the member that is peeled first, among its neighbours that are peeled later. There,
-//! vertices are coloured greedily so that neighbours differ, and a set of k colours has no clique of more than k.
+//! Vertices are removed in the order of their degree; the degree at removal is the core number of a vertex, and a clique with that vertex has at most one
+//! member more. Each clique is found at its member that is removed first, among the neighbours that are removed later. There, a greedy
+//! colouring gives the bound: vertices with k colours contain no clique of more than k.
 
 use pcr99::stop::{StopCheck, StopRequest};
 
@@ -11,26 +11,26 @@ use super::{
     graph::{Graph, members},
 };
 
-/// With a core of more than this part of all vertices, the core itself is taken instead of its largest clique.
+/// Fraction of all vertices above which the core itself is taken instead of its maximum clique, as published.
 const CORE_PART: f64 = 0.5;
-/// Branches between two looks at the clock.
+/// Number of branches between two stop checks.
 const BETWEEN_CHECKS: u64 = 64;
 
 /// Finds large cliques; keeps its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Cliques {
     core: Cores,
-    /// The graph with the vertices in the order opposite to peeling.
+    /// Graph with the vertices in reverse order of removal.
     ordered: Graph,
-    /// The largest clique so far, by place in that order.
+    /// Largest clique so far, as places in that order.
     best: Vec<u32>,
     local: Local,
 }
 
 impl Cliques {
-    /// The largest clique of `graph`, or its core when that is most of it. When told to stop: the largest found so far, and why.
+    /// Maximum clique of `graph`, or its core when that is most of the graph. When stopped: the largest clique so far, and the request.
     ///
-    /// The time is exponential in the worst case, as for any exact method; graphs of matches are far from that.
+    /// The time is exponential in the worst case, as for any exact method. Graphs of matches are far from it.
     pub(super) fn largest(&mut self, graph: &Graph, stop: StopCheck<'_>) -> (Vec<u32>, Option<StopRequest>) {
         if let Err(request) = self.core.peel(graph, stop) {
             return (Vec::new(), Some(request));
@@ -38,7 +38,7 @@ impl Cliques {
         let n = graph.len();
         let deepest = self.core.numbers.last().copied().unwrap_or(0);
         if f64::from(deepest) > CORE_PART * n as f64 {
-            // Peeled last, at the largest core number.
+            // Vertices with the largest core number are removed last.
             let first = self.core.numbers.partition_point(|&number| number < deepest);
             let mut core = self.core.order[first..].to_vec();
             core.sort_unstable();
@@ -55,7 +55,7 @@ impl Cliques {
         (clique, request)
     }
 
-    /// A large clique to begin with: from each vertex on, the neighbour peeled last, again and again.
+    /// Greedy start: extends each vertex repeatedly by the common neighbour that is removed last.
     fn greedy(&mut self, stop: StopCheck<'_>) -> Option<StopRequest> {
         self.best.clear();
         let (mut clique, mut common) = (Vec::new(), Vec::new());
@@ -82,14 +82,14 @@ impl Cliques {
         None
     }
 
-    /// Looks at each vertex with those before it in the order, that is peeled later.
+    /// Searches the cliques of each vertex with its neighbours that are removed later.
     fn search(&mut self, stop: StopCheck<'_>) -> Option<StopRequest> {
         for v in 0..self.ordered.len() {
             let least = self.best.len();
             if (self.core.numbers[v] as usize) < least {
                 continue;
             }
-            // Each member of a larger clique has at least as many neighbours as the best has members.
+            // Each member of a larger clique has at least as many neighbours as the best clique has members.
             let numbers = &self.core.numbers;
             let before = members(self.ordered.row(v)).take_while(|&u| u < v);
             self.local.vertices.clear();
@@ -114,18 +114,18 @@ impl Cliques {
     }
 }
 
-/// The neighbourhood of one vertex, as a small graph of its own.
+/// Neighbourhood of one vertex, as a separate graph.
 #[derive(Debug, Default)]
 struct Local {
-    /// Its vertices in the ordered graph.
+    /// Vertices of the neighbourhood in the ordered graph.
     vertices: Vec<u32>,
     graph: Graph,
     /// Members of the current branch.
     chosen: Vec<u32>,
-    /// The largest clique, by local number; without the vertex itself.
+    /// Largest clique in local numbers, without the vertex itself.
     best: Vec<u32>,
     improved: bool,
-    /// For each depth: the candidates as a row of bits, and those worth a branch with their colours.
+    /// For each depth: the candidates as a row of bits, and the candidates to branch on with their colours.
     levels: Vec<Level>,
     uncoloured: Vec<u64>,
     class: Vec<u64>,
@@ -139,7 +139,7 @@ struct Level {
 }
 
 impl Local {
-    /// Looks for a clique of at least `least` vertices, and then for larger ones.
+    /// Searches a clique of at least `least` vertices, then larger ones.
     fn improve(&mut self, whole: &Graph, least: usize, stop: StopCheck<'_>) -> Option<StopRequest> {
         let m = self.vertices.len();
         self.graph.assign_induced(whole, &self.vertices);
@@ -162,7 +162,7 @@ impl Local {
         &mut self.levels[depth]
     }
 
-    /// Extends the chosen by every candidate that may lead to more than `largest` members.
+    /// Extends the current clique by every candidate that may lead to more than `largest` members.
     fn branch(&mut self, depth: usize, largest: &mut usize, stop: StopCheck<'_>) -> Option<StopRequest> {
         self.branches += 1;
         if self.branches.is_multiple_of(BETWEEN_CHECKS)
@@ -172,7 +172,7 @@ impl Local {
         }
         self.colour(depth, largest.saturating_sub(depth));
         self.level(depth + 1);
-        // From the last colour on: when one can lead to no more, none before it can.
+        // In decreasing order of colours: when one candidate cannot improve, no earlier one can.
         while let Some((v, colour)) = self.levels[depth].branches.pop() {
             if depth + colour as usize <= *largest {
                 return None;
@@ -197,7 +197,7 @@ impl Local {
         None
     }
 
-    /// Colours the candidates of a depth from 1 on; lists those with more than `spare` colours, in order of colour.
+    /// Colours the candidates of a depth, starting with colour 1. Lists those with a colour above `spare`, in order of colour.
     fn colour(&mut self, depth: usize, spare: usize) {
         let Level { candidates, branches } = &mut self.levels[depth];
         branches.clear();
@@ -218,7 +218,7 @@ impl Local {
                     let v = 64 * word + self.class[word].trailing_zeros() as usize;
                     self.class[word] &= self.class[word] - 1;
                     self.uncoloured[word] &= !(1 << (v % 64));
-                    // Its neighbours need another colour; the words before are done.
+                    // Its neighbours need another colour. Earlier words are done.
                     let row = &self.graph.row(v)[word..];
                     self.class[word..].iter_mut().zip(row).for_each(|(c, row)| *c &= !row);
                     if colour as usize > spare {
@@ -237,7 +237,7 @@ mod tests {
     use pcr99::{random::Random, stop};
     use proptest::prelude::*;
 
-    /// Every set of at most 20 vertices.
+    /// Comparison with all sets of at most 20 vertices.
     fn brute_force(graph: &Graph) -> usize {
         let n = graph.len();
         let rows: Vec<u32> = (0..n).map(|i| graph.row(i)[0] as u32).collect();
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(found, hidden.iter().map(|&i| i as u32).collect::<Vec<_>>());
     }
 
-    /// Many words, and a graph where the greedy start is not enough: complete but for a matching of neighbours.
+    /// A graph of many words where the greedy start is not optimal: complete except for a perfect matching.
     #[test]
     fn nearly_complete_graphs_are_quick() {
         let mut graph = Graph::default();

@@ -1,28 +1,28 @@
-//! Core numbers: vertices are peeled off by least degree, and the degree at which one goes is its core number.
+//! Core numbers: vertices are removed in the order of their degree; the degree at removal is the core number.
 
 use pcr99::stop::{StopCheck, StopRequest};
 
 use super::graph::{Graph, members};
 
-/// Vertices between two looks at the clock.
+/// Number of vertices between two stop checks.
 const BETWEEN_CHECKS: usize = 64;
 
-/// The order of peeling with the core numbers.
+/// Order of removal and core numbers.
 #[derive(Debug, Default)]
 pub(super) struct Cores {
     pub(super) order: Vec<u32>,
-    /// In that order, hence ascending.
+    /// Core numbers in that order, hence ascending.
     pub(super) numbers: Vec<u32>,
 }
 
 impl Cores {
-    /// Takes off a vertex of least degree, again and again; ties in a fixed order. Linear in the edges: vertices are kept sorted by
-    /// degree, in blocks, and one that loses a neighbour changes places with the first of its block.
+    /// Repeatedly removes a vertex of smallest degree; ties in a fixed order. The time is linear in the number of edges: vertices are sorted by degree in
+    /// blocks, and a vertex that loses a neighbour is swapped with the first of its block.
     pub(super) fn peel(&mut self, graph: &Graph, stop: StopCheck<'_>) -> Result<(), StopRequest> {
         let n = graph.len();
         let degree_of = |v: usize| graph.row(v).iter().map(|word| word.count_ones()).sum::<u32>();
         let mut degrees: Vec<u32> = (0..n).map(degree_of).collect();
-        // Where the block of each degree begins.
+        // First place of the block of each degree.
         let mut begins = vec![0_usize; n + 1];
         degrees.iter().for_each(|&d| begins[d as usize + 1] += 1);
         (1..=n).for_each(|d| begins[d] += begins[d - 1]);
@@ -48,7 +48,7 @@ impl Cores {
             for u in members(graph.row(v)) {
                 if degrees[u] > degree {
                     let block = &mut begins[degrees[u] as usize];
-                    // What is peeled already is no part of the block.
+                    // Removed vertices are not part of the block.
                     *block = (*block).max(at + 1);
                     let first = self.order[*block] as usize;
                     self.order.swap(place[u], *block);
@@ -83,7 +83,7 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// The core number of a vertex: the largest k with a set around it where everyone has k neighbours.
+        /// Core number by definition: the largest k for which the vertex is in a set where every vertex has k neighbours.
         #[test]
         fn core_numbers(n in 1_usize..40, density in 0.0..1.0_f64, seed in any::<u64>()) {
             let graph = random_graph(n, density, seed);

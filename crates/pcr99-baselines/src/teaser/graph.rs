@@ -1,14 +1,14 @@
-//! Which matches can be right together: a graph as rows of bits.
+//! Consistency graph of matches, as rows of bits.
 
 use std::ops::Range;
 
 use pcr99::stop::{StopCheck, StopRequest};
 use pcr99_base::Soa;
 
-/// Rows between two looks at the clock.
+/// Number of rows between two stop checks.
 const BETWEEN_CHECKS: usize = 64;
 
-/// An undirected graph, one bit for each ordered pair.
+/// Undirected graph, one bit for each ordered pair.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Graph {
     n: usize,
@@ -17,7 +17,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Becomes a graph without edges.
+    /// Starts a graph without edges.
     pub(super) fn clear(&mut self, n: usize) {
         self.n = n;
         self.words = n.div_ceil(64);
@@ -29,7 +29,7 @@ impl Graph {
         self.n
     }
 
-    /// The neighbours of `i`.
+    /// Neighbours of `i`.
     pub(super) fn row(&self, i: usize) -> &[u64] {
         &self.bits[i * self.words..(i + 1) * self.words]
     }
@@ -47,7 +47,7 @@ impl Graph {
         self.bits[j * self.words + i / 64] |= 1 << (i % 64);
     }
 
-    /// Becomes the graph of matches whose edges agree with the scale `s`: `|‖b_i − b_j‖ − s·‖a_i − a_j‖| ≤ tolerance`.
+    /// Builds the graph of matches whose lengths agree with the scale `s`: `|‖b_i − b_j‖ − s·‖a_i − a_j‖| ≤ tolerance`.
     pub(super) fn assign_consistent(
         &mut self,
         points: &Soa,
@@ -63,7 +63,7 @@ impl Graph {
             {
                 return Err(request);
             }
-            // Later matches only, from the start of a word on; the earlier ones have set the other half.
+            // Only later matches, from the start of a word on. Earlier rows have set the other half.
             for word in i / 64..self.words {
                 let mut later = consistent(points, i, 64 * word..(64 * word + 64).min(n), s, tolerance);
                 if word == i / 64 {
@@ -78,7 +78,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Becomes `other` with vertex `order[k]` as number k.
+    /// Copies `other` with vertex `order[k]` as number k.
     pub(super) fn assign_permuted(
         &mut self,
         other: &Self,
@@ -103,7 +103,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Becomes the part of `other` with some of its vertices only, numbered in the order given.
+    /// Copies the part of `other` with the given vertices, numbered in the given order.
     pub(super) fn assign_induced(&mut self, other: &Self, some: &[u32]) {
         self.clear(some.len());
         for (k, &v) in some.iter().enumerate() {
@@ -123,7 +123,7 @@ fn consistent(points: &Soa, i: usize, some: Range<usize>, s: f64, tolerance: f64
     let len = some.len();
     let [ax, ay, az] = points.a.each_ref().map(|column| &column[some.clone()][..len]);
     let [bx, by, bz] = points.b.each_ref().map(|column| &column[some.clone()][..len]);
-    // Two loops: the first vectorises, the second packs.
+    // Two loops: the first one vectorizes, the second one packs the bits.
     let mut differences = [f64::INFINITY; 64];
     for (k, difference) in differences[..len].iter_mut().enumerate() {
         let (x, y, z) = (ax[k] - a[0], ay[k] - a[1], az[k] - a[2]);
@@ -134,7 +134,7 @@ fn consistent(points: &Soa, i: usize, some: Range<usize>, s: f64, tolerance: f64
     (0..64).fold(0, |bits, k| bits | bit(k))
 }
 
-/// Positions of the ones of a word.
+/// Positions of the set bits of a word.
 pub(super) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let position = word.trailing_zeros() as usize;
@@ -145,7 +145,7 @@ pub(super) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Positions of the ones of a row.
+/// Positions of the set bits of a row.
 pub(super) fn members(row: &[u64]) -> impl Iterator<Item = usize> {
     row.iter().enumerate().flat_map(|(k, &word)| ones(word).map(move |position| 64 * k + position))
 }

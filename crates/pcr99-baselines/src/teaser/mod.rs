@@ -1,20 +1,19 @@
 //! TEASER: H. Yang, J. Shi, L. Carlone, "TEASER: Fast and certifiable point cloud registration", IEEE Transactions on Robotics 37
-//! (2021), as its fast variant runs it: without the certificate.
+//! (2021), in its fast variant without the certificate.
 //!
-//! Differences of matches do not depend on the translation, and their lengths not on the rotation. So the scale comes first, by a vote
-//! of all pairs; then the largest set of matches whose pairs all agree with it; then the rotation from differences within that
-//! set; then the translation, again by a vote.
+//! Differences of matches do not depend on the translation, and their lengths do not depend on the rotation. The stages are:
+//!
+//! 1. the scale, by a vote of all pairs;
+//! 2. the largest set of matches whose pairs all agree with the scale: a maximum clique;
+//! 3. the rotation, from differences within that set;
+//! 4. the translation, by a vote of that set.
 
-/// The largest clique.
 mod clique;
 
-/// Core numbers.
 mod cores;
 
-/// Which pairs agree with the scale.
 mod graph;
 
-/// Adaptive voting for one number.
 mod vote;
 
 use pcr99::{
@@ -24,7 +23,7 @@ use pcr99::{
 };
 use pcr99_base::{
     Soa,
-    vector::{minus, times},
+    vector::{minus, rotate, times},
 };
 
 use self::{
@@ -36,18 +35,19 @@ use self::{
 use crate::{
     Error,
     baseline::{Baseline, EitherScale, Found, Matches},
-    blocks::{Rotation, rotate},
+    blocks::Rotation,
     error::LARGEST_TABLE_MIB,
     gnc_tls::{Annealing, Limits, TOLERANCE},
 };
 
-/// Largest error of an inlier, in σ. Published are bounds from 3σ up to 5.54σ, which all but one inlier in a million stay below; the
-/// least of them makes the sparsest graph and serves best here: at 99 % outliers and a known scale 5.54σ fails more often than not.
+/// Largest error of an inlier, in σ. Published bounds range from 3σ to 5.54σ, which all but one inlier in a million stay below. The smallest bound gives
+/// the sparsest graph and works best here: with 5.54σ, most problems with 99 % outliers and known scale fail.
 const BOUND: f64 = 3.0;
+/// Largest number of rounds of the rotation, as published.
 const MOST_ROUNDS: u64 = 100;
-/// Points farther off than this, in units of the bulk, vote for no scale: the weights of their pairs would drown all others.
+/// Largest distance of a point that votes for the scale, in units of the normalized cloud. The weights of distant pairs would outweigh all others.
 const FARTHEST_VOTER: f64 = 1024.0;
-/// What the vote keeps of a pair, at most: the interval, its buckets, both ends.
+/// Memory of the vote per pair, in bytes: the interval, its buckets, both ends.
 const BYTES_PER_PAIR: u128 = 16 + 4 + 2 * 16;
 
 /// Truncated least squares estimation with decoupled stages; keeps its buffers.
@@ -67,7 +67,7 @@ impl Baseline for Teaser {
     fn reserve(&mut self, method: &'static str, matches: usize) -> Result<(), Error> {
         let n = matches as u128;
         let (pairs, words) = (n * n.saturating_sub(1) / 2, n * n.div_ceil(64));
-        // The graph is there twice, the second time in another order.
+        // The graph is stored twice, the second time in another order.
         let needed_mib = (pairs * BYTES_PER_PAIR + 16 * words).div_ceil(1 << 20) as u64;
         if needed_mib > LARGEST_TABLE_MIB {
             return Err(Error::TooManyMatches { method, matches, needed_mib });
@@ -125,7 +125,7 @@ impl Teaser {
         Ok((Some(Similarity::new_unchecked(s, rotation, translation)), ended))
     }
 
-    /// The scale by a vote of all pairs: `‖b_i − b_j‖/‖a_i − a_j‖`, give or take `2β/‖a_i − a_j‖`.
+    /// Scale by a vote of all pairs: `‖b_i − b_j‖/‖a_i − a_j‖ ± 2β/‖a_i − a_j‖`.
     fn scale(&mut self, points: &Soa, bound: f64, stop: StopCheck<'_>) -> Result<Option<f64>, StopRequest> {
         let within = |x: &f64| x.abs() <= FARTHEST_VOTER;
         let votes = |&i: &usize| points.source(i).iter().all(within) && points.target(i).iter().all(within);
@@ -141,7 +141,7 @@ impl Teaser {
             let interval = |j: usize| {
                 let (x, y, z) = (ax[j] - ax[i], ay[j] - ay[i], az[j] - az[i]);
                 let (u, v, w) = (bx[j] - bx[i], by[j] - by[i], bz[j] - bz[i]);
-                // Infinite when the sources coincide: such a pair has no say.
+                // Infinite when the sources coincide; such a pair does not vote.
                 let per_length = 1.0 / (x * x + y * y + z * z).sqrt();
                 let value = (u * u + v * v + w * w).sqrt() * per_length;
                 Interval { value, half_width: 2.0 * bound * per_length }
@@ -151,9 +151,9 @@ impl Teaser {
         self.voting.vote(&self.intervals, stop)
     }
 
-    /// The rotation of the differences between each member of the clique and the next, around to the first.
+    /// Rotation of the differences between consecutive members of the clique, including last and first.
     fn rotation(&mut self, points: &Soa, clique: &[u32], s: f64, sigma: f64) -> Option<Rotation> {
-        // With each difference its opposite: then their means are zero, and fitting a motion fits the rotation alone.
+        // Each difference is added with its opposite. Their means are then zero, and fitting a motion fits only the rotation.
         self.differences.a.iter_mut().chain(&mut self.differences.b).for_each(Vec::clear);
         for (k, &i) in clique.iter().enumerate() {
             let j = clique[(k + 1) % clique.len()];
@@ -170,12 +170,12 @@ impl Teaser {
             tolerance: 2.0 * TOLERANCE * noise * noise, // each difference counts twice
             most_rounds: MOST_ROUNDS,
         };
-        // Not interrupted: it takes little, and without it all was for nothing.
+        // Not interrupted: this stage is short, and without it there is no result.
         let (model, _) = self.annealing.run(&self.differences, Some(1.0), &limits, &pcr99::stop::never);
         model.map(|model| model.rotation())
     }
 
-    /// The translation by a vote of the clique, axis by axis: `b − s·R·a`, give or take `β`.
+    /// Translation by a vote of the clique, axis by axis: `b − s·R·a ± β`.
     fn translation(
         &mut self,
         points: &Soa,
@@ -214,13 +214,13 @@ mod tests {
         }
     }
 
-    /// At 99 % the right pairs are too few among half a million for their scale to be voted.
+    /// At 99 % outliers, too few of the half million pairs vote for the true scale.
     #[test]
     fn fails_where_it_must() {
         assert!(largest_error(Method::Teaser, None, 0.99, 3) > 10.0);
     }
 
-    /// Matches that are turned by a right angle, doubled and moved, of which the last is wrong.
+    /// Matches rotated by 90°, scaled by 2 and translated; the last one is an outlier.
     fn doubled(n: usize) -> Soa {
         let mut random = Random::new(8);
         let mut points = Soa::default();
@@ -254,7 +254,7 @@ mod tests {
         assert!(translation.iter().zip([5.0, 0.0, -7.0]).all(|(&x, y)| near(x, y)), "{translation:?}");
     }
 
-    /// Two matches fix no rotation, and a clique of one is none.
+    /// Two matches do not determine a rotation.
     #[test]
     fn admits_that_there_is_nothing() {
         let mut points = doubled(5);

@@ -1,57 +1,57 @@
-//! A number from many noisy ones, most of them wrong: adaptive voting.
+//! Adaptive voting: a robust estimate of one number from many values, most of them outliers.
 //!
-//! Each value `x` with half-width `α` is an interval `[x − α, x + α]`. Between neighbouring ends the set of intervals that overlap is
-//! constant; the estimate of each such set is the mean weighted by `1/α²`, and the set with the least truncated cost
-//! `Σ ((x − estimate)/α)² + (number of the others)` wins: the truncated least squares of the publication. (Where all `α` are equal, that is
-//! `Σ (x − estimate)² + Σ α²` over the others, up to a factor; costs that add `α` itself depend on the unit.)
+//! Each value `x` with half-width `α` is an interval `[x − α, x + α]`. Between neighbouring ends, the set of overlapping intervals is constant. The estimate
+//! of such a set is the mean weighted by `1/α²`. The set with the smallest truncated cost `Σ ((x − estimate)/α)² + (number of the others)` wins: the
+//! truncated least squares of the publication. (Where all `α` are equal, this is `Σ (x − estimate)² + Σ α²` over the others, up to a factor. Costs
+//! that add `α` itself depend on the unit.)
 //!
-//! Sorting all ends and sweeping over them finds it. Here the ends are first tallied in buckets, which bounds the cost of every set in
-//! a bucket from below; only buckets that may hold the best one are sorted and swept. The answer is the same.
+//! Sorting all ends and sweeping over them finds the set. Here the ends are first counted in buckets, which gives a lower bound of the cost of every set
+//! in a bucket. Only buckets that may contain the best set are sorted and swept. The result is the same.
 
 use pcr99::stop::{StopCheck, StopRequest};
 
-/// A value and its half-width.
+/// Value with its half-width.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Interval {
     pub(super) value: f64,
     pub(super) half_width: f64,
 }
 
-/// Buckets for the ends of intervals.
+/// Number of buckets for the ends of intervals. Their counts fit into the cache.
 const BUCKETS: usize = 4096;
-/// Says that an interval is left out.
+/// Bucket of an interval that does not take part.
 const NOWHERE: u16 = u16::MAX;
-/// Intervals between two looks at the clock.
+/// Number of intervals between two stop checks.
 const BETWEEN_CHECKS: usize = 1 << 14;
-/// The widths of a typical interval come from about so many.
+/// Number of intervals that determine the typical size.
 const SAMPLE: usize = 1001;
 
 /// Votes; keeps its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Voting {
-    /// The buckets of both ends of each interval.
+    /// Buckets of both ends of each interval.
     places: Vec<[u16; 2]>,
     tallies: Vec<Tally>,
     ends: Vec<End>,
-    /// Where the ends of each bucket begin, for those that are swept.
+    /// First end of each bucket that is swept.
     begins: Vec<usize>,
 }
 
-/// An end of an interval: its place; the number of the interval, plus [`UPPER`] for an upper end.
+/// End of an interval: its place, and the number of the interval, plus [`UPPER`] for an upper end.
 type End = (f64, u32);
 
-/// Upper ends come after lower ones at the same place, so that intervals that touch overlap.
+/// Mark of an upper end. Upper ends sort after lower ends at the same place, so that touching intervals overlap.
 const UPPER: u32 = 1 << 31;
 
 impl Voting {
-    /// The estimate; `None` when there is none: no intervals of finite width, or numbers beyond all measure.
+    /// Estimate; `None` without intervals of finite width, or when numbers overflow.
     pub(super) fn vote(
         &mut self,
         intervals: &[Interval],
         stop: StopCheck<'_>,
     ) -> Result<Option<f64>, StopRequest> {
         self.tally(intervals, stop)?;
-        // The set at the beginning of each bucket, and the bucket with most intervals.
+        // The set at the start of each bucket, and the bucket with most intervals.
         let (mut set, mut fullest, mut most) = (Set::default(), 0, 0.0);
         for (bucket, tally) in self.tallies.iter_mut().enumerate() {
             tally.before = set;
@@ -74,7 +74,7 @@ impl Voting {
         Ok(best.estimate.filter(|estimate| estimate.is_finite()))
     }
 
-    /// Finds the bucket of every end, and what begins and ends in each bucket.
+    /// Finds the bucket of every end, and sums the intervals that start and end in each bucket.
     fn tally(&mut self, intervals: &[Interval], stop: StopCheck<'_>) -> Result<(), StopRequest> {
         self.places.clear();
         self.tallies.clear();
@@ -100,7 +100,7 @@ impl Voting {
         Ok(())
     }
 
-    /// Looks at every set in the buckets that are picked.
+    /// Evaluates every set in the selected buckets.
     fn sweep(
         &mut self,
         intervals: &[Interval],
@@ -108,7 +108,7 @@ impl Voting {
         pick: impl Fn(usize, &Tally) -> bool,
         stop: StopCheck<'_>,
     ) -> Result<(), StopRequest> {
-        // Room for the ends of each bucket that is picked, and none for the others.
+        // Space for the ends of the selected buckets only.
         self.begins.clear();
         let mut room = 0;
         for (bucket, tally) in self.tallies.iter().enumerate() {
@@ -156,13 +156,13 @@ impl Voting {
     }
 }
 
-/// The buckets: `x/(m + |x|)` cut into equal parts, so that they are finest around `±m` and reach to infinity.
+/// Division into buckets: equal parts of `x/(m + |x|)`, which are finest around `±m` and reach to infinity.
 struct Buckets {
     middle: f64,
 }
 
 impl Buckets {
-    /// With the median size of an upper end for `m`.
+    /// Division with the median size of an upper end as `m`.
     fn of(intervals: &[Interval]) -> Self {
         let some = intervals.iter().step_by(intervals.len() / SAMPLE + 1);
         let mut sizes: Vec<f64> =
@@ -173,7 +173,7 @@ impl Buckets {
         Self { middle: median.max(f64::MIN_POSITIVE) }
     }
 
-    /// Rounding keeps the order: each operation here does.
+    /// Bucket of a number. Rounding keeps the order, because each operation does.
     #[inline]
     fn holding(&self, x: f64) -> u16 {
         let part = (1.0 - self.middle / (self.middle + x.abs())).copysign(x);
@@ -181,18 +181,18 @@ impl Buckets {
     }
 }
 
-/// What begins and ends in a bucket.
+/// Intervals that start and end in a bucket.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    /// The intervals at its beginning.
+    /// Intervals at the start of the bucket.
     before: Set,
     lower: Set,
     upper: Set,
 }
 
 impl Tally {
-    /// No set in the bucket costs less: it holds at most all that are there at some place, and at least those that are there at
-    /// every place, which alone have no larger spread.
+    /// Lower bound of the cost of every set in the bucket. A set contains at most the intervals that occur at some place, and at least those that occur at
+    /// every place, whose cost alone is not larger.
     fn least_cost(&self, all: f64) -> f64 {
         let throughout = self.before.without(&self.upper);
         let rounding = 1e-9 * self.before.second;
@@ -236,7 +236,7 @@ impl Set {
 
     #[inline]
     fn without(&self, other: &Self) -> Self {
-        // Nothing of what rounding leaves of an empty set.
+        // Removes rounding errors of an empty set.
         if self.len <= other.len {
             return Self { len: self.len - other.len, ..Self::default() };
         }
@@ -255,7 +255,7 @@ impl Set {
     }
 }
 
-/// The best set so far.
+/// Best set so far.
 struct Best {
     all: f64,
     cost: f64,
@@ -265,7 +265,7 @@ struct Best {
 impl Best {
     #[inline]
     fn consider(&mut self, set: &Set) {
-        // The others alone cost so much.
+        // Cost of the other intervals alone.
         let others = self.all - set.len;
         if others >= self.cost || set.len <= 0.0 {
             return;
@@ -287,7 +287,7 @@ mod tests {
         Voting::default().vote(intervals, &stop::never).unwrap()
     }
 
-    /// The truncated cost of the set that holds `place`, and its estimate.
+    /// Truncated cost of the set at `place`, and its estimate.
     fn at(intervals: &[Interval], place: f64) -> (f64, f64) {
         let holds = |i: &&Interval| i.value - i.half_width <= place && place <= i.value + i.half_width;
         let set: Vec<&Interval> = intervals.iter().filter(holds).collect();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against every set looked at by itself: at each end, and between each two.
+        /// Comparison with the evaluation of every set: at each end, and between each two.
         #[test]
         fn no_other_set_costs_less(seed in any::<u64>(), n in 1_usize..40, spread in 0.1..20.0_f64) {
             let mut random = Random::new(seed);
@@ -313,7 +313,7 @@ mod tests {
             let found = estimate(&intervals).unwrap();
             let costs: Vec<(f64, f64)> = places.iter().chain(&between).map(|&p| at(&intervals, p)).collect();
             let least = costs.iter().map(|c| c.0).filter(|c| !c.is_nan()).fold(f64::INFINITY, f64::min);
-            // The estimate belongs to a set of least cost.
+            // The estimate belongs to a set of smallest cost.
             let nearest = costs.iter().filter(|c| (c.1 - found).abs() < 1e-9).map(|c| c.0).fold(f64::INFINITY, f64::min);
             prop_assert!((nearest - least).abs() < 1e-9, "{found}: {nearest} against {least}");
         }
@@ -336,7 +336,7 @@ mod tests {
         assert!((estimate(&values.map(interval)).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(estimate(&[]), None);
         assert_eq!(estimate(&[interval(4.0)]), Some(4.0));
-        // All alike, all touching in one point.
+        // Equal intervals, and intervals that touch in one point.
         assert_eq!(estimate(&[interval(4.0); 50]), Some(4.0));
         let touching = [Interval { value: 0.0, half_width: 1.0 }, Interval { value: 2.0, half_width: 1.0 }];
         assert!(at(&touching, 1.0).0 == 2.0 && estimate(&touching).is_some());

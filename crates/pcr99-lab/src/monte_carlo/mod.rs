@@ -25,12 +25,6 @@
 //! assert!(records.iter().all(|record| record.rotation_deg < Some(5.0)));
 //! # Ok::<(), monte_carlo::Error>(())
 //! ```
-//!
-//! [`Configuration`]: crate::monte_carlo::Configuration
-//! [`Plan`]: crate::monte_carlo::Plan
-//! [`run`]: crate::monte_carlo::run
-//! [`Record`]: crate::monte_carlo::Record
-//! [`Journal`]: crate::monte_carlo::Journal
 
 /// Settings of a benchmark.
 mod configuration;

@@ -1,15 +1,11 @@
 //! Figures. Each is data first; the SVG file and the page draw the same data.
 
-/// Box plots against the outlier ratio: the paper's Figures 2 and 3.
 pub(crate) mod boxes;
 
-/// A panel with axes, on a drawing.
 mod panel;
 
-/// Success and time against the number of matches, and against the outlier ratio.
 pub(crate) mod lines;
 
-/// Median times of all methods.
 pub(crate) mod times;
 
 use plotters::prelude::*;
