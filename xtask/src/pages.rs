@@ -1,10 +1,6 @@
 //! Pictures of pages for the tutorial: screenshots by the browser that the pages are tested in.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
@@ -53,7 +49,7 @@ fn run(program: &Path, arguments: &[&str], directory: &Path, status: i32) -> Res
     Ok(())
 }
 
-fn screenshot(browser: &Path, page: &Path, picture: &PathBuf) -> Result<()> {
+fn screenshot(browser: &Path, page: &Path, picture: &Path) -> Result<()> {
     let mut command = Command::new(browser);
     command.args([
         "--headless",

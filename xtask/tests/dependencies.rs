@@ -1,4 +1,4 @@
-//! Rules for dependencies, for machines without `cargo deny`: the lists of `deny.toml` against `cargo metadata` and `Cargo.lock`.
+//! Rules for dependencies, for machines without `cargo deny`: the lists of `deny.toml` against `cargo metadata` and `cargo tree`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -113,16 +113,18 @@ fn licence_expressions_are_understood() {
     }
 }
 
-/// Names and versions in `Cargo.lock`, on all platforms.
-fn locked() -> BTreeMap<String, BTreeSet<String>> {
-    let text = read("Cargo.lock");
+/// Names with the versions that are built on this machine, with all features.
+fn built() -> BTreeMap<String, BTreeSet<String>> {
+    let arguments = ["tree", "--workspace", "--all-features", "--duplicates", "--offline", "--locked"];
+    let format = ["--edges=normal,build,dev", "--prefix=none", "--depth=0", "--format={p}"];
+    let tree = stdout(env!("CARGO"), &[&arguments[..], &format].concat());
     let mut found = BTreeMap::<String, BTreeSet<String>>::new();
-    for package in text.split("[[package]]\n").skip(1) {
-        let field = |name: &str| {
-            let line = package.lines().find_map(|line| line.strip_prefix(&format!("{name} = \"")));
-            line.and_then(|line| line.strip_suffix('"')).expect(name).to_owned()
-        };
-        found.entry(field("name")).or_default().insert(field("version"));
+    for line in String::from_utf8(tree).expect("text").lines() {
+        // `name vVERSION`, then remarks.
+        let mut words = line.split_whitespace();
+        if let (Some(name), Some(version)) = (words.next(), words.next()) {
+            found.entry(name.to_owned()).or_default().insert(version.trim_start_matches('v').to_owned());
+        }
     }
     found
 }
@@ -132,7 +134,7 @@ fn locked() -> BTreeMap<String, BTreeSet<String>> {
 fn duplicates_are_known() {
     let skipped = list("skip");
     let mut used = BTreeSet::new();
-    for (name, versions) in locked() {
+    for (name, versions) in built() {
         let entries = versions.iter().map(|version| format!("{name}@{version}"));
         let (known, unknown): (Vec<String>, Vec<String>) = entries.partition(|entry| skipped.contains(entry));
         assert!(unknown.len() <= 1, "deny.toml does not explain why there are {unknown:?}");
