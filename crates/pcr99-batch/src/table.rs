@@ -6,8 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::{csv, record::Record};
 
+/// Name of a column, and its text in the row of a result.
+type Column = (&'static str, fn(&PairResult) -> String);
+
 /// Columns of `results.csv` with the value of each; an empty text where there is none.
-const COLUMNS: [(&str, fn(&PairResult) -> String); 22] = [
+const COLUMNS: [Column; 22] = [
     ("pair_id", |result| result.pair_id().to_owned()),
     ("source", |result| text(result.inputs().source.as_deref())),
     ("target", |result| text(result.inputs().target.as_deref())),

@@ -174,8 +174,7 @@ fn an_initial_pose_agrees_with_the_scale() {
 
 /// Matches that all follow the same transform.
 fn exact_matches() -> Correspondences {
-    let source: Vec<[f64; 3]> =
-        (0..60).map(f64::from).map(|x| [x, x * x % 61.0, x * x * x % 61.0]).collect();
+    let source: Vec<[f64; 3]> = (0..60).map(f64::from).map(|x| [x, x * x % 61.0, x * x * x % 61.0]).collect();
     Correspondences::new(&source, &source).expect("matches")
 }
 
