@@ -1,11 +1,11 @@
-//! Tells the program what it was built from, where that is known: benchmarks say so in their header.
+//! Passes commit, compiler and profile to the program; benchmarks record them in their header.
 
 use std::{path::Path, process::Command};
 
 fn main() {
     let manifest = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| ".".to_owned());
     let git = |arguments: &[&str]| said("git", &[&["-C", &manifest], arguments].concat());
-    // Changes with every commit and checkout; "modified" is about our sources.
+    // These files change with every commit and checkout. The sources decide whether the build is "modified".
     for name in ["logs/HEAD", "HEAD"] {
         let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
         watch(path.as_deref().unwrap_or("build.rs"));
@@ -13,9 +13,12 @@ fn main() {
     for directory in [
         "src",
         "../pcr99/src",
+        "../pcr99-base/src",
+        "../pcr99-baselines/src",
         "../pcr99-cloud/src",
         "../pcr99-lab/src",
         "../pcr99-page/src",
+        "../pcr99-plan/src",
         "../pcr99-report/src",
     ] {
         watch(&format!("{manifest}/{directory}"));
@@ -33,7 +36,7 @@ fn main() {
     println!("cargo::rustc-env=PCR99_PROFILE={profile}");
 }
 
-/// A file that is not there would mean to run every time.
+/// Reruns this script when a file changes. Watching a missing file would rerun it every time.
 fn watch(path: &str) {
     if Path::new(path).exists() {
         println!("cargo::rerun-if-changed={path}");

@@ -25,8 +25,6 @@ mod verbose;
 
 mod watch;
 
-pub use output::verdict;
-
 use std::{
     ffi::OsString,
     io::{self, Write},

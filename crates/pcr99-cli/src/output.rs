@@ -66,7 +66,7 @@ fn status_line(status: Status, reason: &str) -> String {
 }
 
 /// Status and reason of a registration from matches, in one line.
-pub fn verdict(found: &Registration) -> String {
+pub(crate) fn verdict(found: &Registration) -> String {
     status_line(found.status, &found.reason())
 }
 

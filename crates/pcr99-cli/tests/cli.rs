@@ -1,5 +1,5 @@
-//! Snapshots of what users see: `tests/cmd/*.trycmd`. After an intended change, run with `TRYCMD=overwrite` and look
-//! at the difference: times and last digits are to stay `[..]`.
+//! Snapshots of the program's output: `tests/cmd/*.trycmd`. After an intended change, run with `TRYCMD=overwrite` and check the
+//! differences. Times and last digits must stay `[..]`.
 
 #[test]
 fn snapshots() {

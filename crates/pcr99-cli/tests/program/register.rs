@@ -175,3 +175,42 @@ fn bad_input_is_named_and_nothing_is_written() {
     }
     assert_eq!(place.listing(), before);
 }
+
+#[test]
+fn verbose_says_what_was_done() {
+    let place = place();
+    let ran = place.run("register a.xyz b.xyz --format matrix --verbose").with_status(0);
+    assert_near_truth(&numbers(&ran.out));
+    for words in [
+        "options: scale 1, voxel from the data, refinement point-to-plane, seed 0\n",
+        ": chosen from the density and extent of both clouds\n",
+        "\nsource: 9000 points, 0 removed (0 non-finite, 0 duplicate), ",
+        "\ntarget: 9000 points, 0 removed (0 non-finite, 0 duplicate), ",
+        "\nnormals: oriented consistently within each surface; the side is not certain\n",
+        "\nround 1: mutual matches: voxel ",
+        " between descriptors; ",
+        "\ncandidate 1: ",
+        " voxels, conflict ",
+        "; no doubt; rotation ",
+        "\nno doubt\n",
+        "\ntime: ",
+    ] {
+        assert!(ran.err.contains(words), "{words:?}: {}", ran.err);
+    }
+    assert!(!ran.err.contains("rival"), "{}", ran.err);
+    let given = place.run("register a.xyz b.xyz --format matrix --verbose --voxel 0.12").with_status(0);
+    assert!(given.err.contains("\nvoxel 0.12: as given\n"), "{}", given.err);
+
+    // A square on a square fits in four ways.
+    let square: String = (0..3600)
+        .map(|k| (f64::from(k % 60) / 20.0, f64::from(k / 60) / 20.0))
+        .map(|(x, y)| format!("{x} {y} {}\n", 0.3 * (2.1 * (x - 1.475)).cos() * (2.1 * (y - 1.475)).cos()))
+        .collect();
+    place.write("square.xyz", square);
+    let ran = place.run("register square.xyz square.xyz --json --verbose").with_status(1);
+    let document: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let code = document["doubt"].as_str().expect("a doubt");
+    let sentence = document["reason"].as_str().expect("a sentence");
+    assert!(ran.err.contains(&format!("\ndoubt `{code}`: {sentence}\n")), "{}", ran.err);
+    assert_eq!(ran.err.contains("\nthe rival is not refuted because it explains "), !document["rival"].is_null());
+}
