@@ -111,3 +111,8 @@ pub use register::{
     CloudRegistration, Doubt, PoseCandidate, PoseRival, RegisterError, RegisterParams, register,
     register_until,
 };
+
+/// The example of the README, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -70,3 +70,8 @@ pub const PROGRAM: &str = concat!("pcr99 ", env!("CARGO_PKG_VERSION"));
 fn required<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)
 }
+
+/// The example of the README, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -29,7 +29,7 @@ fn the_reference_is_what_help_says() {
 fn the_reference_has_every_option() {
     let text = reference();
     let mut count = 0;
-    for command in Args::command().get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+    for command in Args::command().get_subcommands().filter(|c| !c.is_hide_set()) {
         let heading = format!("## `pcr99 {}`", command.get_name());
         let section = text.split_once(&heading).expect("a section").1.split("\n## ").next().expect("text");
         for long in command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long) {
@@ -44,7 +44,7 @@ fn reference() -> String {
     let mut root = Args::command();
     root.build();
     let mut text = String::new();
-    for command in root.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+    for command in root.get_subcommands().filter(|c| !c.is_hide_set()) {
         section(&mut text, &mut command.clone()).expect("text");
     }
     let global = root.get_arguments().filter(|arg| arg.is_global_set());

@@ -10,14 +10,14 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::markdown::{Block, Page, blocks, pages};
+use crate::markdown::{Block, Page, blocks, pages, root};
 
 /// Languages of blocks that are run by this test, by the doctests of `pcr99` and `pcr99-cli`, or by `python/tests/test_documents.py`.
 const RUN: [&str; 4] = ["sh", "console", "rust", "python"];
 /// Languages of blocks that are only shown.
 const SHOWN: [&str; 4] = ["text", "csv", "json", "toml"];
 /// Blocks that are not run, each with its reason in the page: a new one needs a decision here.
-const NOT_RUN: usize = 9;
+const NOT_RUN: usize = 8;
 
 #[test]
 fn every_block_is_run_or_says_why_not() {
@@ -25,7 +25,10 @@ fn every_block_is_run_or_says_why_not() {
     for page in documentation() {
         for block in blocks(&page.text) {
             let place = format!("{}:{}", page.name, block.line);
-            let language = block.language.as_str();
+            let language = block.language.split(',').next().unwrap_or_default();
+            if language == "rust" {
+                assert!(is_doctest(&page.name), "{place}: no crate includes this page in its doctests");
+            }
             assert!(RUN.contains(&language) || SHOWN.contains(&language), "{place}: language `{language}`?");
             let is_command =
                 |line: &str| ["pcr99 ", "$ ", "cargo ", "pip "].iter().any(|c| line.starts_with(c));
@@ -38,6 +41,16 @@ fn every_block_is_run_or_says_why_not() {
         }
     }
     assert_eq!(not_run.len(), NOT_RUN, "blocks that are not run:\n{}", not_run.join("\n"));
+}
+
+/// Whether a crate includes the page in its documentation, so that its Rust blocks are doctests.
+fn is_doctest(page: &str) -> bool {
+    let (directory, include) = match page.strip_suffix("/README.md") {
+        Some(directory) => (directory, "include_str!(\"../README.md\")".to_owned()),
+        None => ("crates/pcr99", format!("include_str!(\"../../../{page}\")")),
+    };
+    let code = fs::read_to_string(root().join(directory).join("src/lib.rs"));
+    code.is_ok_and(|code| code.contains(&include))
 }
 
 /// One test for each directory of pages, so that they run side by side.
