@@ -212,5 +212,8 @@ fn verbose_says_what_was_done() {
     let code = document["doubt"].as_str().expect("a doubt");
     let sentence = document["reason"].as_str().expect("a sentence");
     assert!(ran.err.contains(&format!("\ndoubt `{code}`: {sentence}\n")), "{}", ran.err);
-    assert_eq!(ran.err.contains("\nthe rival is not refuted because it explains "), !document["rival"].is_null());
+    assert_eq!(
+        ran.err.contains("\nthe rival is not refuted because it explains "),
+        !document["rival"].is_null()
+    );
 }
