@@ -154,7 +154,9 @@ fn commands_in_the_prose_can_be_parsed() {
                 ErrorKind::DisplayHelp,
                 ErrorKind::DisplayVersion,
             ];
-            assert!(is_cut_short.contains(&error.kind()), "{place}: `{command}`: {error}");
+            // An option may be quoted without its value.
+            let lacks_value = error.to_string().contains("a value is required");
+            assert!(lacks_value || is_cut_short.contains(&error.kind()), "{place}: `{command}`: {error}");
         }
     }
 }
