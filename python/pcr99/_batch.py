@@ -140,8 +140,8 @@ def batch(
         ``None`` shows a bar on a terminal. ``True`` also prints lines where there is no terminal. ``False`` shows nothing. A function
         is called with a ``Progress``; an exception that it raises ends the batch.
     **defaults
-        Options for pairs whose cells are empty, as in ``solve`` and ``register``. For all pairs: ``scale``, ``time_limit`` (of one
-        pair), ``seed``. For matches: ``threshold``, ``method``, ``memory_budget``, ``effort``, ``miss_probability``. For clouds:
+        Options for pairs whose cells are empty, as in ``solve`` and ``register``. For all pairs: ``scale``, ``candidates``,
+        ``time_limit`` (of one pair), ``seed``. For matches: ``threshold``, ``method``, ``memory_budget``, ``effort``, ``miss_probability``. For clouds:
         ``voxel``, ``refine``, ``initial`` (a file with a 4×4 matrix).
 
     Returns

@@ -35,6 +35,7 @@ class Defaults(TypedDict, total=False):
     voxel: float
     refine: Union[str, None]
     initial: PathLike
+    candidates: int
     time_limit: float
     seed: int
     effort: int

@@ -213,6 +213,7 @@ _METAVARS = {
     "voxel": "V",
     "refine": "NAME",
     "initial": "FILE",
+    "candidates": "N",
     "time_limit": "SECONDS",
     "seed": "N",
     "effort": "N",

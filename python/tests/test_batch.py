@@ -156,7 +156,7 @@ def test_bad_rows(rows: Any, kind: type[Exception], message: str, tmp_path: Path
     [
         ("", "there are no pairs"),
         ("pair_id,pairs\na\n", "line 2: 1 cell"),
-        ("pair_id,pairs,scale\na,x,0\n", "line 2: pair `a`: `scale` is `0`"),
+        ("pair_id,pairs,scale\na,x,0\n", "line 2: pair `a`: `scale` must be finite and positive, got 0"),
         ("pair_id,pairs\na,x\n\nb,y\na,z\n", "line 5: pair `a` is there already"),
     ],
 )
@@ -171,8 +171,8 @@ def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
 def test_bad_options(manifest: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for options, kind, message in [
-        ({"colour": 3}, TypeError, "no option `colour`; the options of pairs are effort, initial, memory_budget"),
-        ({"scale": 0}, ValueError, "`scale` is `0.0`"),
+        ({"colour": 3}, TypeError, "no option `colour`; the options of pairs are candidates, effort, initial, memory_budget"),
+        ({"scale": 0}, ValueError, "`scale` must be finite and positive, got 0"),
         ({"scale": "large"}, ValueError, "`scale` is `large`"),
         ({"method": "magic"}, ValueError, "`method` is `magic`: expected one of default, paper"),
         ({"threads": 0}, ValueError, "`threads` must be at least 1"),
