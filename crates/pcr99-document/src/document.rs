@@ -315,13 +315,6 @@ impl Document {
         either!(&mut self, document => document.seconds = seconds);
         self
     }
-
-    /// The same document with other inliers, for callers that keep them apart from the rest.
-    #[must_use]
-    pub fn with_inliers(mut self, inliers: Vec<usize>) -> Self {
-        either!(&mut self, document => document.inliers = inliers);
-        self
-    }
 }
 
 impl<'de> Deserialize<'de> for Document {

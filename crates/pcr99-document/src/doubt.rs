@@ -131,7 +131,7 @@ impl DoubtCode {
                  decides."
             }
             Self::PoorFit => {
-                "Check that both clouds show the same place. If they do, try a smaller voxel, or provide clouds with less noise."
+                "Check that both clouds show the same place. The pose is probably wrong; with noisy clouds, try a larger voxel."
             }
             Self::LittleOverlap => "Provide clouds that share a larger part of the scene.",
             Self::Conflict => {

@@ -161,7 +161,9 @@ fn without_success() {
         .expect("matches");
     place.run("solve none.txt --page none.html");
     let mut browser = Browser::start(&program);
-    for (page, verdict) in [("not", "Not reliable: "), ("none", "No")] {
+    place.run("solve none.txt --json --output none.json");
+    place.run("page none.json --output numbers.html --no-points");
+    for (page, verdict) in [("not", "Not reliable: "), ("none", "No solution: "), ("numbers", "No solution: ")] {
         for (size, scheme, name) in LOOKS {
             browser.look(size, scheme);
             browser.open(&place.path(&format!("{page}.html")));
@@ -169,6 +171,9 @@ fn without_success() {
             layout::check(&mut browser);
             let headline = browser.value("document.querySelector('h1').textContent");
             assert!(headline.as_str().is_some_and(|text| text.starts_with(verdict)), "{headline}");
+            let doubt = browser.value("document.querySelector('.doubt').textContent");
+            let explained = |text: &str| text.contains("What it means") && text.contains("What to do");
+            assert!(doubt.as_str().is_some_and(explained), "{doubt}");
         }
     }
     browser.open(&place.path("not.html"));
@@ -177,4 +182,42 @@ fn without_success() {
         browser.value("document.getElementById('command').textContent"),
         json!(r"pcr99 solve '<b>&'\''m.csv' --page not.html")
     );
+}
+
+/// Two transforms explain half of the matches each. The page marks the rival, and shows either.
+#[test]
+fn an_ambiguous_answer_and_its_rival() {
+    let Some(program) = installed() else { return };
+    let place = Place::new();
+    let row = |i: u32| {
+        let [x, y, z] = [i % 7, i * i % 31, i * i * i % 29].map(f64::from);
+        let [u, v, w] = if i.is_multiple_of(2) { [x, y, z] } else { [-y, x, z + 50.0] };
+        format!("{x} {y} {z} {u} {v} {w}\n")
+    };
+    std::fs::write(place.path("m.txt"), (0..160).map(row).collect::<String>()).expect("matches");
+    place.run("solve m.txt --json --output r.json");
+    let document = std::fs::read(place.path("r.json")).expect("a document");
+    let document: Value = serde_json::from_slice(&document).expect("a document");
+    assert_eq!(document["doubt"], "ambiguous");
+    place.run("page r.json --output p.html");
+    let mut browser = Browser::start(&program);
+    for (size, scheme, name) in LOOKS {
+        browser.look(size, scheme);
+        browser.open(&place.path("p.html"));
+        keep_picture(&mut browser, &format!("ambiguous-{name}"));
+        layout::check(&mut browser);
+    }
+    let matrix = "document.querySelector('pre[data-row=matrix]').textContent.trim().split(/\\s+/).map(Number)";
+    let numbers = |transform: &Value| -> Vec<f64> {
+        let rows: Vec<Vec<f64>> = serde_json::from_value(transform.clone()).expect("a matrix");
+        rows.concat()
+    };
+    let shows = |browser: &mut Browser, transform: &Value| {
+        let shown: Vec<f64> = serde_json::from_value(browser.value(matrix)).expect("numbers");
+        shown.iter().zip(numbers(transform)).all(|(a, b)| (a - b).abs() <= 5.1e-7)
+    };
+    assert!(shows(&mut browser, &document["transform"]));
+    browser.click("input[aria-label$='rival']");
+    assert!(shows(&mut browser, &document["rival"]["transform"]));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
