@@ -225,3 +225,100 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     }
     builder.tempfile_in(directory_of(path))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).expect("a directory");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_when_it_is_complete() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("result.txt");
+        fs::write(&path, "old").expect("a file");
+        let file = OutputFile::new(&path).expect("a place");
+        let written = file.write(|out| {
+            out.write_all(b"new")?;
+            assert_eq!(fs::read_to_string(&path).expect("the file"), "old");
+            assert!(names(place.path()).iter().any(|name| is_unfinished(name)));
+            Ok(())
+        });
+        written.expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "new");
+        assert_eq!(names(place.path()), ["result.txt"]);
+    }
+
+    #[test]
+    fn an_error_leaves_the_file_as_it_was() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("result.txt");
+        fs::write(&path, "old").expect("a file");
+        let failed = OutputFile::new(&path).expect("a place").write(|out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failed.expect_err("an error").to_string().ends_with("result.txt`: no more"));
+        drop(PendingFile::new(place.path().join("other.txt")).expect("a file"));
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "old");
+        assert_eq!(names(place.path()), ["result.txt"]);
+    }
+
+    #[test]
+    fn a_durable_file_has_all_its_bytes() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("part.jsonl");
+        let mut file = PendingFile::new(path.clone()).expect("a file");
+        for _ in 0..100_000 {
+            file.write_all(b"line\n").expect("written");
+        }
+        assert!(!path.exists());
+        file.finish_durably().expect("finished");
+        assert_eq!(fs::metadata(&path).expect("the file").len(), 500_000);
+        assert_eq!(names(place.path()), ["part.jsonl"]);
+    }
+
+    #[test]
+    fn places_without_room_for_a_file_are_named() {
+        let place = tempfile::tempdir().expect("a directory");
+        let error = OutputFile::new(place.path()).expect_err("a directory");
+        assert!(error.to_string().ends_with("it is a directory; name a file inside it"), "{error}");
+        let error = OutputFile::new(&place.path().join("no\nsuch/file")).expect_err("no directory");
+        assert!(error.to_string().contains("there is no directory `"), "{error}");
+        assert!(error.to_string().contains("no\\nsuch`; create it first"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_are_kept() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let place = tempfile::tempdir().expect("a directory");
+        let [file, link] = ["file", "link"].map(|name| place.path().join(name));
+        fs::write(&file, "old").expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("permissions");
+        symlink(&file, &link).expect("a link");
+        let output = OutputFile::new(&link).expect("a place");
+        assert!(output.is_same_file(&OutputFile::new(&file).expect("a place")));
+        output.write(|out| out.write_all(b"new")).expect("written");
+        assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "new");
+        assert_eq!(fs::metadata(&file).expect("the file").permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_directly() {
+        let null = OutputFile::new(Path::new("/dev/null")).expect("a device");
+        null.write(|out| out.write_all(b"gone")).expect("written");
+        assert!(!null.is_same_file(&OutputFile::new(Path::new("/dev/null")).expect("a device")));
+    }
+}
