@@ -163,7 +163,9 @@ fn without_success() {
     let mut browser = Browser::start(&program);
     place.run("solve none.txt --json --output none.json");
     place.run("page none.json --output numbers.html --no-points");
-    for (page, verdict) in [("not", "Not reliable: "), ("none", "No solution: "), ("numbers", "No solution: ")] {
+    for (page, verdict) in
+        [("not", "Not reliable: "), ("none", "No solution: "), ("numbers", "No solution: ")]
+    {
         for (size, scheme, name) in LOOKS {
             browser.look(size, scheme);
             browser.open(&place.path(&format!("{page}.html")));
@@ -207,7 +209,8 @@ fn an_ambiguous_answer_and_its_rival() {
         keep_picture(&mut browser, &format!("ambiguous-{name}"));
         layout::check(&mut browser);
     }
-    let matrix = "document.querySelector('pre[data-row=matrix]').textContent.trim().split(/\\s+/).map(Number)";
+    let matrix =
+        "document.querySelector('pre[data-row=matrix]').textContent.trim().split(/\\s+/).map(Number)";
     let numbers = |transform: &Value| -> Vec<f64> {
         let rows: Vec<Vec<f64>> = serde_json::from_value(transform.clone()).expect("a matrix");
         rows.concat()

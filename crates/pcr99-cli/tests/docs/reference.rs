@@ -20,7 +20,8 @@ fn the_reference_is_what_help_says() {
     if env::var_os("PCR99_UPDATE").is_some() {
         fs::write(&path, format!("{start}{MARKER}{generated}")).expect("the reference is written");
     } else {
-        assert_eq!(rest, generated, "options have changed: run with PCR99_UPDATE=1");
+        let differs = rest.lines().zip(generated.lines()).find(|(page, options)| page != options);
+        assert!(rest == generated, "options have changed, first at {differs:?}: run with PCR99_UPDATE=1");
     }
 }
 
@@ -78,8 +79,10 @@ fn section(text: &mut String, command: &mut Command) -> std::fmt::Result {
     if let Some(after) = command.get_after_long_help().or(command.get_after_help()) {
         let after = after.to_string();
         let (before, examples) = after.split_once("Examples:\n").unwrap_or((&after, ""));
-        if !before.trim().is_empty() {
-            writeln!(text, "\n{}", before.trim())?;
+        for paragraph in before.trim().split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
+            // A list in columns keeps its lines.
+            let (start, end) = if paragraph.contains("\n  ") { ("```text\n", "\n```") } else { ("", "") };
+            writeln!(text, "\n{start}{paragraph}{end}")?;
         }
         if !examples.is_empty() {
             writeln!(text, "\nExamples:\n\n```text\n{}\n```", examples.trim_end())?;
