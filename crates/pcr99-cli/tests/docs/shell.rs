@@ -210,11 +210,16 @@ fn tools() -> &'static Path {
     TOOLS.get_or_init(make).path()
 }
 
-/// The example that writes scans: beside the program, where `cargo test` puts it; built here when only this test was asked for.
+/// The example that writes scans: beside the program, where `cargo test` puts it. It is built here when it is missing or older than its
+/// sources, as when only this test was asked for.
 fn two_scans() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_pcr99"));
     let example = program.with_file_name("examples").join("two_scans");
-    if !example.is_file() {
+    let changed = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let scenes = root().join("crates/pcr99-cloud/tests/scenes");
+    let sources = ["mod.rs", "families.rs"].map(|name| scenes.join(name));
+    let sources = sources.into_iter().chain([root().join("crates/pcr99-cli/examples/two_scans.rs")]);
+    if sources.into_iter().any(|source| changed(&example) < changed(&source)) {
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "-p", "pcr99-cli", "--example", "two_scans"]);
         if program.components().any(|part| part.as_os_str() == "release") {
