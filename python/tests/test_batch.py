@@ -92,7 +92,7 @@ def test_parquet(done: pcr99.BatchResult, rows: list[dict[str, Any]], place: Pat
     with pytest.raises(pcr99.FileFormatError, match=r"cut\.parquet"):
         pcr99.batch(tmp_path / "cut.parquet", tmp_path / "no")
     parquet.write_table(pyarrow.table({"pair_id": ["a", "a"], "pairs": ["x", "y"]}), tmp_path / "twice.parquet")
-    with pytest.raises(pcr99.FileFormatError, match=r"twice\.parquet`, row 1 .*`a` is there already"):
+    with pytest.raises(pcr99.FileFormatError, match=r"twice\.parquet`, row 1 .*`pair_id` is `a`, which row 0 already has"):
         pcr99.batch(tmp_path / "twice.parquet", tmp_path / "no")
     assert not (tmp_path / "no").exists()
 
@@ -127,11 +127,11 @@ def test_options_for_empty_cells(place: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "kind", "message"),
     [
-        ([], ValueError, "no column `pair_id`|no pairs"),
-        ([{"pair_id": "a"}], ValueError, "no column `pairs`"),
-        ([{"pair_id": "a", "pairs": "x"}, {"pair_id": "a", "pairs": "y"}], ValueError, r"row 1 .*`a` is there already"),
-        ([{"pair_id": "a", "pairs": "x", "Seed": 3}], ValueError, "no such column as `Seed`; it is called `seed`"),
-        ([{"pair_id": "a", "pairs": "x", "colour": 3}], ValueError, "no such column as `colour`"),
+        ([], ValueError, "column `pair_id` is missing"),
+        ([{"pair_id": "a"}], ValueError, "column `pairs` is missing"),
+        ([{"pair_id": "a", "pairs": "x"}, {"pair_id": "a", "pairs": "y"}], ValueError, r"row 1 .*`pair_id` is `a`, which row 0 already has"),
+        ([{"pair_id": "a", "pairs": "x", "Seed": 3}], ValueError, "column `Seed` is unknown; did you mean `seed`"),
+        ([{"pair_id": "a", "pairs": "x", "colour": 3}], ValueError, "column `colour` is unknown"),
         ([{"pair_id": "a", "pairs": "x", "seed": -1}], ValueError, "row 0 .*pair `a`: `seed` is `-1`"),
         ([{"pair_id": "a", "pairs": "x", "seed": True}], TypeError, "`seed` must be a string or a number, not bool"),
         ([{"pair_id": "a", "pairs": ["x"]}], TypeError, "`pairs` must be a string or a number, not list"),
@@ -154,10 +154,10 @@ def test_bad_rows(rows: Any, kind: type[Exception], message: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there are no pairs"),
-        ("pair_id,pairs\na\n", "line 2: 1 cell"),
+        ("", "it contains no pairs"),
+        ("pair_id,pairs\na\n", "line 2: the row has 1 cell"),
         ("pair_id,pairs,scale\na,x,0\n", "line 2: pair `a`: `scale` must be finite and positive, got 0"),
-        ("pair_id,pairs\na,x\n\nb,y\na,z\n", "line 5: pair `a` is there already"),
+        ("pair_id,pairs\na,x\n\nb,y\na,z\n", "line 5: `pair_id` is `a`, which line 2 already has"),
     ],
 )
 def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_bad_options(manifest: Path, tmp_path: Path) -> None:
     ]:
         with pytest.raises(kind, match=message):
             pcr99.batch(manifest, out, **options)  # type: ignore[arg-type]
-    with pytest.raises(pcr99.InvalidInput, match="`voxel` means nothing for any pair"):
+    with pytest.raises(pcr99.InvalidInput, match="`voxel` is an option for two clouds, but no pair has two clouds"):
         pcr99.batch([{"pair_id": "a", "pairs": "x"}], out, voxel=1.0)
     with pytest.raises(pcr99.FileNotFound, match="none.csv") as error:
         pcr99.batch(tmp_path / "none.csv", out)
@@ -196,11 +196,11 @@ def test_bad_output_directories(done: pcr99.BatchResult, manifest: Path, place: 
     with pytest.raises(FileExistsError, match="already holds a batch: continue it with resume=True") as error:
         pcr99.batch(manifest, done.output)
     assert isinstance(error.value, pcr99.FileExists) and error.value.filename == str(done.output)
-    with pytest.raises(pcr99.FileExists, match="is not empty, and not from a batch"):
+    with pytest.raises(pcr99.FileExists, match="is not empty and not the directory of a batch"):
         pcr99.batch(manifest, place)
     changed = place / "changed.csv"
     changed.write_text(manifest.read_text(encoding="utf-8").replace("m1,1.csv,1", "m1,1.csv,9"), encoding="utf-8")
-    with pytest.raises(pcr99.FileError, match="the manifest has changed .*`seed` was `1` and is `9` now"):
+    with pytest.raises(pcr99.FileError, match="the manifest has changed .*`seed` was `1` and is now `9`"):
         pcr99.batch(changed, done.output, resume=True)
     (tmp_path / "file").write_text("")
     with pytest.raises(pcr99.FileError):
@@ -242,7 +242,7 @@ except KeyboardInterrupt:
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     wait_for(lambda: finished(out) >= 6)
-    with pytest.raises(pcr99.FileError, match="another batch is writing"):
+    with pytest.raises(pcr99.FileError, match="another process is writing"):
         pcr99.batch(manifest, out, resume=True)
     process.send_signal(ending)
     told, _ = process.communicate(timeout=60)
@@ -268,7 +268,7 @@ def test_failed_pairs_again(place: Path, tmp_path: Path) -> None:
     rows = [{"pair_id": "now", "pairs": place / "0.csv"}, {"pair_id": "later", "pairs": tmp_path / "later.csv"}]
     assert pcr99.batch(rows, tmp_path / "out").failed == 1
     (tmp_path / "later.csv").write_bytes((place / "1.csv").read_bytes())
-    with pytest.warns(UserWarning, match="one finished pair, `later`, have changed .* retry_changed=True runs these pairs again") as caught:
+    with pytest.warns(UserWarning, match="finished pair `later` have changed .* retry_changed=True runs these pairs again") as caught:
         assert pcr99.batch(rows, tmp_path / "out", resume=True).failed == 1
     assert caught[0].filename == __file__
     again = pcr99.batch(rows, tmp_path / "out", resume=True, retry_failed=True)

@@ -59,7 +59,7 @@ def test_bad_input_starts_nothing(manifest: Path, place: Path, tmp_path: Path) -
         pcr99.ray.batch(manifest, out, chunk=0)
     with pytest.raises(TypeError, match="`address` must be a string"):
         pcr99.ray.batch(manifest, out, address=3)  # type: ignore[arg-type]
-    with pytest.raises(pcr99.FileExists, match="not from a batch"):
+    with pytest.raises(pcr99.FileExists, match="not the directory of a batch"):
         pcr99.ray.batch(manifest, place)
     assert not out.exists()
 
@@ -118,27 +118,28 @@ def test_a_pair_that_kills_its_worker(cluster: Any, place: Path, tmp_path: Path)
 
 def test_directories_that_are_not_shared(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pcr99 import _core, _ray_run, _worker
+    from pcr99._progress import ProgressReporter
 
     monkeypatch.setattr(_ray_run, "_VISIBLE_WITHIN", 0.3)
     with pytest.raises(pcr99.FileNotFound, match="written by node7, is not visible here: all machines must share"):
         _ray_run.wait_for_file(str(tmp_path / "part-0.jsonl"), "node7")
     nothing = '{"base": "/", "rows": []}'
     receipt = _worker.run_chunk(pcr99.__version__, str(tmp_path / "not here"), nothing, None)
-    assert isinstance(receipt.error, pcr99.FileError) and "no batch in" in str(receipt.error)
+    assert isinstance(receipt.error, pcr99.FileError) and "there is no batch in" in str(receipt.error)
     assert not (tmp_path / "not here").exists()
     other = _worker.run_chunk("0.0.7", str(tmp_path), nothing, None)
     assert "install the same version" in str(other.error)
     # Such an error ends the batch, and comes from the worker with the machine's name.
     pairs = _core.Manifest.from_rows(["pair_id", "pairs"], [["a", "x"]], None, [])
     work = _core.Batch(str(tmp_path / "out"), pairs, False, False, False)
-    run = pcr99.ray._Run(cluster, work, str(tmp_path / "elsewhere"), None, None, pcr99.ray.Teller(False), 1, 0)
+    run = _ray_run.Run(cluster, work, str(tmp_path / "elsewhere"), None, None, ProgressReporter(False), 1, 0)
     with pytest.raises(pcr99.FileError, match=r"^on .*: there is no batch in .*elsewhere"):
         run.all(1)
     work.close()
 
 
 def processes(token: str) -> list[str]:
-    """Those whose environment has the token, all that Ray starts among them."""
+    """Processes whose environment has the token. All processes that Ray starts inherit it."""
     found = []
     for process in Path("/proc").iterdir():
         try:
