@@ -21,38 +21,30 @@
 //! * All public functions are safe. This is the only crate of the workspace that contains `unsafe` code; each block states why it is sound.
 //! * Versions before 1.0 may change anything here between minor releases.
 
-/// Wall-clock time of the stages of a computation.
 pub mod clock;
 
 mod convert;
 
 mod dispatch;
 
-/// Eigenvalues of small symmetric matrices.
 pub mod eigen;
 
-/// Hot loops, each compiled for the baseline of the platform and for AVX2.
 pub mod kernel;
 
-/// The similarity transform that fits many matches best.
 pub mod least_squares;
 
-/// Output files that are complete or not there.
 #[cfg(feature = "files")]
 pub mod output_file;
 
 mod points;
 
-/// Random numbers that are the same on every machine.
 pub mod random;
 
 mod similarity;
 
-/// Random matches for tests.
 #[cfg(any(test, feature = "testing"))]
 pub mod test_points;
 
-/// Vectors of three numbers, 3×3 matrices and small linear systems.
 pub mod vector;
 
 pub use points::{Soa, squared_distances};
