@@ -5,6 +5,9 @@ use pcr99_plan::{GivenScale, Method, PaperOptions, RegisterOptions, RegisterPlan
 
 use super::place::Place;
 
+/// Columns of a manifest with their values.
+type Cells = &'static [(&'static str, &'static str)];
+
 /// The message of a refused command, without the name of the pair or file before it.
 fn message(place: &Place, args: &str) -> String {
     let ran = place.run(args);
@@ -19,7 +22,7 @@ fn mistakes_about_matches() {
     let none = SolveOptions::default();
     let ransac = SolveOptions { method: Some(Method::Ransac), threshold: Some(1.0), ..none.clone() };
     let fgr = SolveOptions { method: Some(Method::Fgr), ..ransac.clone() };
-    let cases: [(&str, &[(&str, &str)], SolveOptions); 11] = [
+    let cases: [(&str, Cells, SolveOptions); 11] = [
         (
             "--scale 0",
             &[("scale", "0")],
