@@ -160,7 +160,7 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
     assert_eq!(place.read("out/results.csv").lines().count(), 15);
     let table = place.read("out/results.csv");
     assert!(table.contains("two,,,two.csv,,failed,,,"), "{table}");
-    assert!(table.contains("no time,,,m0.csv,default,no_solution,stopped,the search"), "{table}");
+    assert!(table.contains("good,,,m0.csv,default,registered,,\"60 of 120 matches agree; "), "{table}");
 }
 
 #[test]
