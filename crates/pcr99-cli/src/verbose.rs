@@ -9,6 +9,7 @@ use pcr99_cloud::{
     register::{CloudSummary, MatchSummary, PoseCandidate, SearchRound},
     verify::Assessment,
 };
+use pcr99_plan::text::number_text;
 
 use crate::output::{counted, evidence, percent, places, shown, stage_times};
 
@@ -87,7 +88,7 @@ fn voxel_reason(used: f64, params: &RegisterParams) -> String {
     match params.voxel() {
         None => "chosen from the density and extent of both clouds".to_owned(),
         Some(given) if is_coarser(used, given.get()) => {
-            format!("coarser than the given {}, which would leave too many points", shown(given.get()))
+            format!("coarser than the given {}, which would leave too many points", number_text(given.get()))
         }
         Some(_) => "as given".to_owned(),
     }
@@ -99,11 +100,11 @@ pub(crate) fn is_coarser(used: f64, given: f64) -> bool {
 }
 
 fn points(cloud: &CloudSummary) -> String {
-    let removed = cloud.not_finite + cloud.duplicates;
-    format!(
-        "{} points, {removed} removed ({} non-finite, {} duplicate), {} after sampling",
-        cloud.points, cloud.not_finite, cloud.duplicates, cloud.sampled
-    )
+    let removed = match (cloud.not_finite, cloud.duplicates) {
+        (0, 0) => String::new(),
+        (not_finite, duplicates) => format!("removed {not_finite} non-finite and {duplicates} duplicate, "),
+    };
+    format!("{} points, {removed}{} after sampling", cloud.points, cloud.sampled)
 }
 
 fn orientation(orientation: Orientation) -> &'static str {

@@ -30,7 +30,7 @@ pub enum PlanError {
     },
     /// The method needs a threshold.
     #[error(
-        "method `{method}` needs a `threshold`: the largest distance of a correct match from its place, in target units \
+        "method `{method}` needs a `threshold`: the largest residual of a correct match, in target units \
          (about five standard deviations of the noise)"
     )]
     ThresholdNeeded {

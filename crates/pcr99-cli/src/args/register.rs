@@ -45,7 +45,7 @@ pub struct Register {
     /// Sensor position in the target's coordinates [default: from the file, if it has one].
     #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
     pub target_viewpoint: Option<Place>,
-    /// Largest number of candidate poses to compare with the clouds [default: 8].
+    /// Largest number of candidate poses to compare with the clouds in each round of the search [default: 8].
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub candidates: Option<usize>,
     /// Number of threads [default: all cores]. The result does not depend on it.

@@ -76,12 +76,14 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
 
 /// Forgets the pairs that are to run again, and notes those whose files have changed.
 fn retry(options: &Batch, directory: &mut Directory, manifest: &Manifest, note: &dyn Fn(&str)) -> Result<()> {
-    let pairs = |count: usize| if count == 1 { "1 pair".to_owned() } else { format!("{count} pairs") };
+    let pairs = |count: usize| if count == 1 { "pair" } else { "pairs" };
     if options.retry_failed {
-        note(&format!("running {} that failed again", pairs(directory.forget_failed()?)));
+        let failed = directory.forget_failed()?;
+        note(&format!("{failed} failed {} will run again", pairs(failed)));
     }
     if options.retry_changed {
-        note(&format!("running {} with changed files again", pairs(directory.forget_changed(manifest)?)));
+        let changed = directory.forget_changed(manifest)?;
+        note(&format!("{changed} {} with changed files will run again", pairs(changed)));
     } else if options.resume {
         let changed = directory.changed(manifest);
         if !changed.rows.is_empty() {

@@ -10,7 +10,7 @@ use pcr99_cloud::{
 };
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
-use pcr99_plan::RegisterPlan;
+use pcr99_plan::{RegisterPlan, text::number_text};
 
 use crate::{
     Outcome,
@@ -179,7 +179,7 @@ fn note_voxel(voxel: f64, found: &CloudRegistration) {
     if verbose::is_coarser(found.voxel, voxel) {
         say(&format!(
             "note: `voxel` {} would leave too many points; {} was used instead",
-            shown(voxel),
+            number_text(voxel),
             shown(found.voxel)
         ));
     } else if is_unsampled(&found.source) && is_unsampled(&found.target) {

@@ -139,7 +139,7 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
     assert!(ran.err.contains(told), "{}", ran.err);
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-failed");
     assert!(
-        ran.err.contains("running 1 pair that failed again\nresuming after 2 of 3 pairs\n"),
+        ran.err.contains("1 failed pair will run again\nresuming after 2 of 3 pairs\n"),
         "{}",
         ran.err
     );
@@ -149,12 +149,12 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
     place.write("sub/gone.csv", &(place.read("m0.csv") + "0,0,0,9,9,9\n"));
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-changed");
     assert!(
-        ran.err.contains("running 1 pair with changed files again\nresuming after 2 of 3 pairs\n"),
+        ran.err.contains("1 pair with changed files will run again\nresuming after 2 of 3 pairs\n"),
         "{}",
         ran.err
     );
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-changed");
-    assert!(ran.err.contains("running 0 pairs with changed files again\nresuming after 3"), "{}", ran.err);
+    assert!(ran.err.contains("0 pairs with changed files will run again\nresuming after 3"), "{}", ran.err);
 }
 
 /// Killed at any moment, it goes on where it was, and comes to the same bytes.

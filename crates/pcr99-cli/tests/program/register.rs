@@ -184,8 +184,8 @@ fn verbose_says_what_was_done() {
     for words in [
         "options: scale 1, voxel from the data, refinement point-to-plane, seed 0\n",
         ": chosen from the density and extent of both clouds\n",
-        "\nsource: 9000 points, 0 removed (0 non-finite, 0 duplicate), ",
-        "\ntarget: 9000 points, 0 removed (0 non-finite, 0 duplicate), ",
+        "\nsource: 9000 points, ",
+        " after sampling\ntarget: 9000 points, ",
         "\nnormals: oriented consistently within each surface; the side is not certain\n",
         "\nround 1: mutual matches: voxel ",
         " between descriptors; ",
