@@ -15,33 +15,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// Conversions from results.
 mod convert;
 
-/// The two kinds of documents.
 mod document;
 
-/// Codes of doubts, with explanations.
 mod doubt;
 
 mod error;
 
-/// Logarithms that may be −∞.
 mod log10;
 
-/// Results of batches.
 mod pair;
 
-/// Parts of documents.
 mod parts;
 
-/// Reading and checking.
 mod read;
 
-/// JSON Schema.
 mod schema;
 
-/// Wall-clock times.
 mod seconds;
 
 #[cfg(test)]

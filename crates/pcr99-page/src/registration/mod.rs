@@ -1,24 +1,17 @@
 //! One registration, or a few, as one self-contained page: status, before and after in 3-D, residuals, candidates, transform.
 
-/// Whether given points are those of a document.
 mod check;
 
-/// Data for the script.
 mod data;
 
-/// Histogram of residuals.
 mod histogram;
 
-/// A rotation as a quaternion and as angles.
 mod rotation;
 
-/// What the template asks for.
 mod section;
 
-/// Random samples of fixed size.
 mod thin;
 
-/// What a page shows.
 mod view;
 
 use std::path::Path;

@@ -2,7 +2,6 @@
 //!
 //! Accepts integer and floating-point types of up to 8 bytes, in either byte order, in row or column order.
 
-/// Clouds as arrays.
 pub(crate) mod cloud;
 
 mod header;
