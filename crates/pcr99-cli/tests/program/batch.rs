@@ -128,7 +128,7 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
     assert!(rows[2]["error"].as_str().expect("a text").contains("gone.csv"), "{}", rows[2]);
     let csv = place.read("out/results.csv");
     assert!(
-        csv.contains("\n\"<i>é, \"\"x\"\"</i>\",,,\"exact, \"\"quoted\"\" ü.csv\",default,registered,,12 of 12 matches agree; "),
+        csv.contains("\n\"<i>é, \"\"x\"\"</i>\",,,\"exact, \"\"quoted\"\" ü.csv\",default,registered,,\"12 of 12 matches agree; "),
         "{csv}"
     );
 
@@ -138,11 +138,7 @@ fn what_is_wrong_with_a_pair_is_in_its_row() {
     let told = "note: files of the finished pair `gone` have changed since it ran; their results are kept; --retry-changed runs them again";
     assert!(ran.err.contains(told), "{}", ran.err);
     let ran = place.run("batch sub/pairs.csv --output out --seed 4 --resume --retry-failed");
-    assert!(
-        ran.err.contains("1 failed pair will run again\nresuming after 2 of 3 pairs\n"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("1 failed pair will run again\nresuming after 2 of 3 pairs\n"), "{}", ran.err);
     assert!(ran.out.contains("0 failed"), "{}", ran.out);
 
     // So can one whose file has changed.

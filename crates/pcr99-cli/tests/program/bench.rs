@@ -143,7 +143,11 @@ fn killed_and_resumed_it_comes_to_the_same() {
 
     let partial = place.run("bench --from killed");
     if made < expected.len() {
-        assert!(partial.err.contains(&format!("not complete: {made} of 160")), "{}", partial.err);
+        assert!(
+            partial.err.contains(&format!("the records are incomplete: {made} of 160")),
+            "{}",
+            partial.err
+        );
         assert!(place.read("killed/figures.html").contains("Incomplete: "));
     }
     place.run(&format!("{bench} --output killed --resume")).with_status(0);
