@@ -120,6 +120,11 @@ impl SolvePlan {
     }
 }
 
+/// A fraction in percent, without the rounding error of the multiplication.
+fn percent(fraction: f64) -> f64 {
+    (1e14 * fraction).round() / 1e12
+}
+
 impl fmt::Display for SolvePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "method {}, scale {}, ", self.method, GivenScale::from(self.scale))?;
@@ -135,7 +140,7 @@ impl fmt::Display for SolvePlan {
                 number_text(params.epsilon().get()),
                 number_text(params.grid_step().get()),
                 least.at_least(),
-                number_text(100.0 * least.fraction()),
+                number_text(percent(least.fraction())),
                 params.batch(),
             )?;
         }

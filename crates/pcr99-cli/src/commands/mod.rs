@@ -13,7 +13,7 @@ mod register;
 mod simulate;
 mod solve;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::CommandFactory;
 
 use crate::{
@@ -45,21 +45,19 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     }
 }
 
-/// Prints the help of the program or of one command.
+/// Prints what `--help` prints, for the program or for one command.
 fn help(topic: Option<&str>) -> Result<Outcome> {
-    let mut program = Args::command();
-    // Commands inherit the global options only when the program is built.
-    program.build();
-    let command = match topic {
-        None => &mut program,
-        Some(name) => {
-            let known: Vec<String> = program.get_subcommands().map(|c| c.get_name().to_owned()).collect();
-            program.find_subcommand_mut(name).with_context(|| {
-                format!("there is no command `{name}`: the commands are {}", known.join(", "))
-            })?
-        }
-    };
-    command.print_long_help().context("cannot write to standard output")?;
+    let program = Args::command();
+    if let Some(name) = topic {
+        let known: Vec<&str> = program.get_subcommands().map(|command| command.get_name()).collect();
+        let message = || format!("there is no command `{name}`: the commands are {}", known.join(", "));
+        ensure!(known.contains(&name), message());
+    }
+    let arguments = ["pcr99"].into_iter().chain(topic).chain(["--help"]);
+    // Clap reports a help text as an error that knows how to print itself.
+    if let Err(text) = program.clone().try_get_matches_from(arguments) {
+        text.print().context("cannot write to standard output")?;
+    }
     Ok(Outcome::Done)
 }
 

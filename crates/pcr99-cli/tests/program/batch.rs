@@ -283,9 +283,11 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     place.run("batch pairs.csv --output out --quiet").with_status(0);
     let before = results(&place, "out");
     place.run("batch pairs.csv --output out").refused(&["`out` already contains a batch", "--resume"]);
-    place
-        .run("batch pairs.csv --output out --resume --seed 1")
-        .refused(&["the manifest has changed", "of the finished pair `p0`, `seed` was empty and is now `1`"]);
+    place.run("batch pairs.csv --output out --resume --seed 1").refused(&[
+        "the manifest has changed",
+        "of the finished pair `p",
+        "`seed` was empty and is now `1`",
+    ]);
     assert_eq!(results(&place, "out"), before);
 }
 
