@@ -1,6 +1,6 @@
 //! Filters of the templates. Their results are escaped like any other text.
 
-#![expect(unreachable_pub, reason = "the attribute of a filter makes public items")]
+#![allow(unreachable_pub, reason = "the attribute of a filter makes public items")]
 
 use std::fmt::{Display, Write as _};
 
