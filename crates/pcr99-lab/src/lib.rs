@@ -72,6 +72,8 @@ pub mod shape;
 /// Truth of a problem as a JSON document.
 pub mod truth;
 
+pub mod trust;
+
 pub use error::Error;
 pub use metrics::Errors;
 pub use problem::{OutlierCenter, Problem, Recipe, ScaleChoice};
