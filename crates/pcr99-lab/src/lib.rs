@@ -39,6 +39,8 @@
 //! # Ok::<(), pcr99_lab::Error>(())
 //! ```
 //!
+//! The module [`trust`] has problems of another purpose: cases in which a wrong answer looks right.
+//!
 //! # What is guaranteed
 //!
 //! The same recipe gives the same bits on every machine: all random numbers come from [`pcr99::random::Random`], all transcendental

@@ -14,8 +14,6 @@ use pcr99_lab::trust::Matches;
 
 use crate::options::Options;
 
-/// Search seeds over which verdicts and answers must agree.
-pub(crate) const SEARCH_SEEDS: u64 = 12;
 /// Failing problems that are named below a row.
 const NAMED: usize = 8;
 
@@ -133,6 +131,11 @@ impl Lab {
     pub(crate) fn seeds(&self, usual: u64) -> Vec<u64> {
         let [from, to] = self.options.seeds;
         (from..to.min(from + self.options.problems.unwrap_or(usual))).collect()
+    }
+
+    /// Search seeds over which verdicts and answers must agree.
+    pub(crate) fn search_seeds(&self) -> std::ops::Range<u64> {
+        0..self.options.search_seeds
     }
 
     /// Works on all items of a list, on all threads. The results are in the order of the list.

@@ -5,7 +5,7 @@
 //!
 //! Seeds from 10 000 on judge a method. Use seeds below 10 000 (`--seeds 0..`) to set its numbers, never the judging ones.
 //!
-//! The full table takes hours. `--problems 20` takes a few minutes and finds what fails often; `--only` and `--row` pick parts.
+//! The full table takes hours. `--quick` takes a few minutes and finds what fails often; `--only` and `--row` pick parts.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the result")]
 
@@ -26,17 +26,22 @@ use std::process::ExitCode;
 use crate::{lab::Lab, options::Options};
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
+    match Options::parse(std::env::args().skip(1)).and_then(measure) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(message) => {
             eprintln!("{message}");
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
-    };
-    let data = std::env::var_os("PCR99_DATA").map(std::path::PathBuf::from);
-    let files = data.as_deref().map(real::MatchFile::all);
+    }
+}
+
+/// Prints the table, and returns whether all requirements hold. The error is a message for the user.
+fn measure(options: Options) -> Result<bool, String> {
+    let data = std::env::var_os("PCR99_DATA").filter(|path| !path.is_empty()).map(std::path::PathBuf::from);
+    let files = data.as_deref().map(real::MatchFile::all).transpose()?;
     let mut lab = Lab::new(options);
-    lab.begin(1, "The larger motion comes first", |lab| first_motion::measure(lab));
+    lab.begin(1, "The larger motion comes first", first_motion::measure);
     lab.begin(2, "The status does not depend on the search seed", |lab| {
         same_status::measure(lab, files.as_deref());
     });
@@ -44,9 +49,9 @@ fn main() -> ExitCode {
         found_threshold::measure(lab, data.as_deref(), files.as_deref())
     });
     lab.begin(4, "Threshold of two voxels given", |lab| given_threshold::measure(lab, files.as_deref()));
-    lab.begin(5, "Pure noise is not registered", |lab| pure_noise::measure(lab));
-    lab.begin(6, "Near rivals are told apart or named", |lab| near_rivals::measure(lab));
-    lab.begin(7, "Strays change nothing", |lab| stray_matches::measure(lab));
-    lab.begin(8, "Detection at the limit, and the paper's problems", |lab| detection::measure(lab));
-    if lab.summary() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    lab.begin(5, "Pure noise is not registered", pure_noise::measure);
+    lab.begin(6, "Near rivals are told apart or named", near_rivals::measure);
+    lab.begin(7, "Strays change nothing", stray_matches::measure);
+    lab.begin(8, "Detection at the limit, and the paper's problems", detection::measure);
+    Ok(lab.summary())
 }

@@ -9,6 +9,8 @@ Prints what is promised of an answer's trustworthiness, measured and required.
   --row TEXT         measures only rows whose name contains TEXT
   --problems N       problems per row (default: 1000 of pure noise, 500 of the paper,
                      200 at the limit, 50 otherwise)
+  --search-seeds N   search seeds per problem in items 1 and 2 (default: 12)
+  --quick            the same as --problems 20 --search-seeds 4
   --seeds FROM..TO   seeds of the problems, TO excluded (default: 10000..)
                      seeds below 10000 are for setting numbers
   --threads N        threads; each problem is solved on one (default: all cores)
@@ -25,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) row: String,
     /// Problems per row, when given.
     pub(crate) problems: Option<u64>,
+    /// Search seeds per problem, where answers are compared over them.
+    pub(crate) search_seeds: u64,
     /// First seed and end of the seeds.
     pub(crate) seeds: [u64; 2],
     /// Number of threads.
@@ -40,6 +44,7 @@ impl Options {
             only: Vec::new(),
             row: String::new(),
             problems: None,
+            search_seeds: 12,
             seeds: [FIRST_JUDGING_SEED, u64::MAX],
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             show: false,
@@ -47,6 +52,10 @@ impl Options {
         while let Some(argument) = arguments.next() {
             if argument == "--show" {
                 options.show = true;
+                continue;
+            }
+            if argument == "--quick" {
+                (options.problems, options.search_seeds) = (Some(20), 4);
                 continue;
             }
             if argument == "--help" || argument == "-h" {
@@ -63,6 +72,7 @@ impl Options {
             "--only" => self.only = value.split(',').map(|item| item.parse().ok()).collect::<Option<_>>()?,
             "--row" => value.clone_into(&mut self.row),
             "--problems" => self.problems = Some(value.parse().ok()?),
+            "--search-seeds" => self.search_seeds = value.parse().ok().filter(|&seeds| seeds > 0)?,
             "--threads" => self.threads = value.parse().ok().filter(|&threads| threads > 0)?,
             "--seeds" => {
                 let (from, to) = value.split_once("..")?;

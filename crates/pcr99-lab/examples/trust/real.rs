@@ -28,9 +28,11 @@ pub(crate) struct MatchFile {
 
 impl MatchFile {
     /// All files of the pairs in `pairs.csv`, with a threshold of two voxels.
-    pub(crate) fn all(data: &Path) -> Vec<Self> {
-        let table = fs::read_to_string(data.join("pairs.csv"))
-            .unwrap_or_else(|error| panic!("PCR99_DATA: pairs.csv cannot be read: {error}"));
+    ///
+    /// The error is a message for the user.
+    pub(crate) fn all(data: &Path) -> Result<Vec<Self>, String> {
+        let table = fs::read_to_string(data.join("pairs.csv"));
+        let table = table.map_err(|error| format!("PCR99_DATA: `pairs.csv` cannot be read: {error}"))?;
         let mut files = Vec::new();
         for line in table.lines().skip(1) {
             let mut fields = line.split(',');
@@ -39,7 +41,7 @@ impl MatchFile {
             let directory = data.join("pairs").join(name);
             files.extend(match_files(&directory).iter().map(|path| Self::read(path, 2.0 * voxel)));
         }
-        files
+        Ok(files)
     }
 
     /// Reads one file; its truth lies beside it.

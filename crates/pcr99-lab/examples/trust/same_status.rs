@@ -7,7 +7,7 @@ use pcr99_lab::{
 };
 
 use crate::{
-    lab::{Failure, Lab, Row, SEARCH_SEEDS, checked, checked_points, params, solve, threshold_name},
+    lab::{Failure, Lab, Row, checked, checked_points, params, solve, threshold_name},
     real::MatchFile,
 };
 
@@ -31,7 +31,7 @@ pub(crate) fn measure(lab: &mut Lab, files: Option<&[MatchFile]>) {
             lab.row(&format!("real matches, {suffix}"), |lab| {
                 let results = lab.each(files, |solver, file| {
                     let threshold = is_given.then_some(file.threshold);
-                    change(solver, &file.name, &file.pairs(), threshold)
+                    change(lab, solver, &file.name, &file.pairs(), threshold)
                 });
                 tally.row(results)
             });
@@ -42,7 +42,7 @@ pub(crate) fn measure(lab: &mut Lab, files: Option<&[MatchFile]>) {
                 let recipe = Recipe { matches: 1000, groups, noise: [NOISE; 2] };
                 let results = lab.each(&lab.seeds(50), |solver, &seed| {
                     let pairs = checked(&recipe.generate(Second::Independent, seed).matches);
-                    change(solver, &seed.to_string(), &pairs, is_given.then_some(5.0 * NOISE))
+                    change(lab, solver, &seed.to_string(), &pairs, is_given.then_some(5.0 * NOISE))
                 });
                 tally.row(results)
             });
@@ -54,7 +54,7 @@ pub(crate) fn measure(lab: &mut Lab, files: Option<&[MatchFile]>) {
                 let results = lab.each(&lab.seeds(50), |solver, &seed| {
                     let problem = recipe.clone().with_seed(seed).generate().expect("a valid recipe");
                     let pairs = checked_points(&problem.source, &problem.target);
-                    change(solver, &seed.to_string(), &pairs, is_given.then_some(5.0 * NOISE))
+                    change(lab, solver, &seed.to_string(), &pairs, is_given.then_some(5.0 * NOISE))
                 });
                 tally.row(results)
             });
@@ -90,6 +90,7 @@ impl Tally {
 
 /// A failure when the status differs between search seeds.
 fn change(
+    lab: &Lab,
     solver: &mut Solver,
     name: &str,
     pairs: &Correspondences,
@@ -97,7 +98,7 @@ fn change(
 ) -> Option<Failure> {
     let status =
         |search_seed| solve(solver, pairs, Scale::one(), &params(threshold).with_seed(search_seed)).status;
-    let statuses: Vec<Status> = (0..SEARCH_SEEDS).map(status).collect();
+    let statuses: Vec<Status> = lab.search_seeds().map(status).collect();
     statuses.iter().any(|status| *status != statuses[0]).then(|| {
         let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
         let counts = Status::ALL.map(|status| format!("{} {status}", count(status)));

@@ -43,7 +43,8 @@ fn one_problem(
     seed: u64,
 ) -> Option<Failure> {
     let right = RIGHT[(seed % 4) as usize];
-    let (scale, freedoms) = if seed / 4 % 2 == 0 { (Scale::one(), 6.0) } else { (Scale::Unknown, 7.0) };
+    let (scale, freedoms) =
+        if (seed / 4).is_multiple_of(2) { (Scale::one(), 6.0) } else { (Scale::Unknown, 7.0) };
     let problem = Kind::Gaussian.problem(NOISE, MATCHES, right, seed);
     let count = (MATCHES as f64 * (0.05 + 0.35 * Random::new(seed).uniform())) as usize;
     let params = params(is_given.then_some(5.0 * NOISE));

@@ -6,21 +6,22 @@ use crate::{Problem, Recipe, ScaleChoice, Shape};
 pub const MATCHES: usize = 1000;
 /// Numbers of right matches, from hardly ever to nearly always detected.
 pub const RIGHT: std::ops::RangeInclusive<usize> = 7..=12;
-/// Inlier threshold of these problems: five standard deviations of their noise.
-pub const THRESHOLD: f64 = 0.05;
+/// Standard deviation of the noise, as a share of the scene's size.
+const NOISE: f64 = 0.01;
 
-/// A problem with `right` scattered right matches. The scale is 1, or anything from 1 to 5 when it is to be found.
+/// A problem with `right` scattered right matches. The scale is 1, or from 0.5 to 2 when it is to be found; the noise grows with it.
 ///
 /// # Panics
 /// When `right` is above [`MATCHES`].
 pub fn problem(right: usize, is_scale_known: bool, seed: u64) -> Problem {
-    let scale = if is_scale_known { ScaleChoice::Fixed(1.0) } else { ScaleChoice::Random };
-    let ratio = 1.0 - right as f64 / MATCHES as f64;
+    let mut random = super::stream("limit", seed);
+    // Another seed than that of problems that are made from a recipe directly.
+    let seed = random.bits();
+    let scale = if is_scale_known { 1.0 } else { super::log_uniform(0.5, 2.0, &mut random) };
     let recipe = Recipe::default().with_shape(Shape::Knot).and_then(|recipe| recipe.with_points(MATCHES));
-    let recipe = recipe.and_then(|recipe| recipe.with_outlier_ratio(ratio));
-    let recipe = recipe.and_then(|recipe| recipe.with_scale(scale)).expect("a valid recipe");
-    // Another stream than that of problems that are made from a recipe directly.
-    let seed = super::stream("limit", seed).bits();
+    let recipe = recipe.and_then(|recipe| recipe.with_outlier_ratio(1.0 - right as f64 / MATCHES as f64));
+    let recipe = recipe.and_then(|recipe| recipe.with_scale(ScaleChoice::Fixed(scale)));
+    let recipe = recipe.and_then(|recipe| recipe.with_noise(NOISE * scale)).expect("a valid recipe");
     recipe.with_seed(seed).generate().expect("built-in shapes have as many points as needed")
 }
 
@@ -45,7 +46,9 @@ mod tests {
     #[test]
     fn the_scale_is_one_only_when_it_is_known() {
         assert_eq!(problem(9, true, 3).truth.scale(), 1.0);
-        assert!(problem(9, false, 3).truth.scale() > 1.0);
+        let other = problem(9, false, 3);
+        assert!((0.5..2.0).contains(&other.truth.scale()) && other.truth.scale() != 1.0);
+        assert_eq!(other.noise, NOISE * other.truth.scale());
         assert_ne!(problem(9, true, 3), problem(9, true, 4));
     }
 }

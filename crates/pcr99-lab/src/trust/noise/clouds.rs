@@ -73,23 +73,35 @@ pub(super) fn on_sphere(n: usize, random: &mut Random) -> Vec<[f64; 3]> {
     (0..n).map(|_| direction(random)).collect()
 }
 
-/// On one to four closed curves: sums of three harmonics around centres in the unit cube.
+/// On one to four closed curves with centres in the unit cube.
 pub(super) fn on_curves(n: usize, random: &mut Random) -> Vec<[f64; 3]> {
-    let harmonic = |order: i32, random: &mut Random| times(1.0 / f64::from(order), gaussian_vector(random));
-    let curves: Vec<([f64; 3], [[[f64; 3]; 2]; 3])> = (0..integer(1, 4, random))
-        .map(|_| (in_unit_cube(random), [1, 2, 3].map(|order| [(); 2].map(|()| harmonic(order, random)))))
-        .collect();
-    let mut point = || {
-        let (center, harmonics) = &curves[random.below(curves.len())];
-        let angle = TAU * random.uniform();
-        let mut point = *center;
-        for (order, [along_cosine, along_sine]) in (1..).zip(harmonics) {
+    let curves: Vec<Curve> = (0..integer(1, 4, random)).map(|_| Curve::draw(random)).collect();
+    (0..n).map(|_| curves[random.below(curves.len())].point(TAU * random.uniform())).collect()
+}
+
+/// A closed curve: a sum of three harmonics; the second is half as large as the first, the third a third.
+struct Curve {
+    center: [f64; 3],
+    /// Vectors along the cosine and the sine of each harmonic.
+    harmonics: [[[f64; 3]; 2]; 3],
+}
+
+impl Curve {
+    fn draw(random: &mut Random) -> Self {
+        let center = in_unit_cube(random);
+        let harmonics =
+            [1.0, 2.0, 3.0].map(|order| [(); 2].map(|()| times(1.0 / order, gaussian_vector(random))));
+        Self { center, harmonics }
+    }
+
+    fn point(&self, angle: f64) -> [f64; 3] {
+        let mut point = self.center;
+        for (order, [along_cosine, along_sine]) in (1..).zip(&self.harmonics) {
             let (sine, cosine) = libm::sincos(f64::from(order) * angle);
             point = plus(point, plus(times(cosine, *along_cosine), times(sine, *along_sine)));
         }
         point
-    };
-    (0..n).map(|_| point()).collect()
+    }
 }
 
 /// A ball of radius 0.3 to 1 with 20 % to 80 % of the points, in front of a plane with side 20.

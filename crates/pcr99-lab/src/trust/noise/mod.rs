@@ -2,7 +2,8 @@
 //!
 //! [`Family::problem`] draws everything that a seed leaves open: the number of matches (30 to 20 000), the inner numbers of the family
 //! (patch sizes, jitters, numbers of planes), whether the scale is known, and whether a threshold is given. Seeds that follow each other
-//! go through the four combinations of scale and threshold.
+//! go through the four combinations of scale and threshold. One group of four seeds in sixteen groups has large problems, because these
+//! take seconds each.
 
 mod clouds;
 
@@ -18,6 +19,8 @@ use super::{Matches, integer, log_uniform, motion, stream};
 pub const FEWEST_MATCHES: usize = 30;
 /// Largest number of matches of a problem.
 pub const MOST_MATCHES: usize = 20_000;
+/// Number of matches from which a problem is large.
+const LARGE: usize = 3000;
 
 /// Kind of pure noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +101,9 @@ impl Family {
     /// The problem of this family with `seed`.
     pub fn problem(self, seed: u64) -> Problem {
         let mut random = stream(self.name(), seed);
-        let n = log_uniform(FEWEST_MATCHES as f64, MOST_MATCHES as f64 + 1.0, &mut random) as usize;
-        let is_scale_known = seed % 2 == 0;
-        let is_threshold_given = seed / 2 % 2 == 0;
+        let n = number_of_matches(seed, &mut random);
+        let is_scale_known = seed.is_multiple_of(2);
+        let is_threshold_given = (seed / 2).is_multiple_of(2);
         let mut matches = self.matches(n, &mut random);
         let scale = if is_scale_known { 1.0 } else { log_uniform(0.2, 5.0, &mut random) };
         place(&mut matches.source, 1.0, &mut random);
@@ -150,6 +153,13 @@ pub struct Problem {
     pub threshold: Option<f64>,
 }
 
+/// Number of matches of a problem, with a uniform logarithm below or above [`LARGE`].
+fn number_of_matches(seed: u64, random: &mut Random) -> usize {
+    let is_large = seed / 4 % 16 == 15;
+    let [least, most] = if is_large { [LARGE, MOST_MATCHES] } else { [FEWEST_MATCHES, LARGE - 1] };
+    log_uniform(least as f64, most as f64 + 1.0, random) as usize
+}
+
 /// Core and halo on both sides, or on one side with the core alone on the other.
 fn core_and_halo(n: usize, random: &mut Random) -> Matches {
     match integer(0, 2, random) {
@@ -194,7 +204,7 @@ mod tests {
     fn every_problem_is_valid_input_of_the_promised_size() {
         for family in Family::ALL {
             let mut sizes = Vec::new();
-            for seed in 0..60 {
+            for seed in 0..100 {
                 let Problem { matches, threshold, .. } = family.problem(seed);
                 let pairs = Correspondences::new(&matches.source, &matches.target);
                 assert!(pairs.is_ok(), "{} {seed}: {:?}", family.name(), pairs.err());
@@ -202,7 +212,8 @@ mod tests {
                 sizes.push(matches.source.len());
             }
             assert!(sizes.iter().all(|n| (FEWEST_MATCHES..=MOST_MATCHES).contains(n)), "{sizes:?}");
-            assert!(sizes.iter().any(|&n| n < 200) && sizes.iter().any(|&n| n > 5000), "{sizes:?}");
+            assert!(sizes.iter().any(|&n| n < 100) && sizes.iter().any(|&n| n > 5000), "{sizes:?}");
+            assert_eq!(sizes.iter().filter(|&&n| n >= LARGE).count(), 4, "seeds 60 to 63");
         }
     }
 
