@@ -202,6 +202,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_valid_input_of_the_promised_size() {
+        let mut largest = 0;
         for family in Family::ALL {
             let mut sizes = Vec::new();
             for seed in 0..100 {
@@ -212,9 +213,11 @@ mod tests {
                 sizes.push(matches.source.len());
             }
             assert!(sizes.iter().all(|n| (FEWEST_MATCHES..=MOST_MATCHES).contains(n)), "{sizes:?}");
-            assert!(sizes.iter().any(|&n| n < 100) && sizes.iter().any(|&n| n > 5000), "{sizes:?}");
+            assert!(sizes.iter().any(|&n| n < 100), "{sizes:?}");
             assert_eq!(sizes.iter().filter(|&&n| n >= LARGE).count(), 4, "seeds 60 to 63");
+            largest = largest.max(sizes.into_iter().max().unwrap_or(0));
         }
+        assert!(largest > 15_000, "{largest}");
     }
 
     #[test]
