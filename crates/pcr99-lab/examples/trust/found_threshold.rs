@@ -18,9 +18,17 @@ const LARGEST_ERROR: f64 = 1.15;
 /// Range of the threshold found, as a multiple of five standard deviations of normal noise.
 const THRESHOLDS: [f64; 2] = [0.6, 1.7];
 
+/// Names of the rows about real matches.
+const ROWS: [&str; 3] =
+    ["real matches, wrong", "real matches, right and registered", "real matches, rotation error"];
+
 pub(crate) fn measure(lab: &mut Lab, data: Option<&Path>, files: Option<&[MatchFile]>) {
     match (data, files) {
-        (Some(data), Some(files)) => real_matches(lab, data, files),
+        (Some(data), Some(files)) => {
+            real_matches(lab, files);
+            lab.row("wrongtime99, unknown scale", |lab| trajectory(lab, data));
+            lab.row("sift_oneway_far, unknown scale", |lab| reconstruction(lab, data));
+        }
         _ => lab.note("set PCR99_DATA for the rows about real matches"),
     }
     for kind in Kind::ALL {
@@ -30,10 +38,14 @@ pub(crate) fn measure(lab: &mut Lab, data: Option<&Path>, files: Option<&[MatchF
     }
 }
 
-fn real_matches(lab: &mut Lab, data: &Path, files: &[MatchFile]) {
+fn real_matches(lab: &mut Lab, files: &[MatchFile]) {
+    if !ROWS.iter().any(|row| lab.wants(row)) {
+        return;
+    }
+    let [wrong, right, error] = ROWS;
     let found = answers(lab, files, false);
-    lab.row("real matches, wrong", |_| wrong_and_registered(files, &found));
-    lab.row("real matches, right and registered", |_| {
+    lab.row(wrong, |_| wrong_and_registered(files, &found));
+    lab.row(right, |_| {
         let missing = failures(files, &found, |file, found| !(file.is_right(found) && found.is_registered()));
         let right = files.len() - missing.len();
         Row {
@@ -43,7 +55,7 @@ fn real_matches(lab: &mut Lab, data: &Path, files: &[MatchFile]) {
             failures: missing,
         }
     });
-    lab.row("real matches, rotation error", |lab| {
+    lab.row(error, |lab| {
         let given = answers(lab, files, true);
         let middle = |found: &[Registration]| {
             median(files.iter().zip(found).map(|(file, found)| file.rotation_error_deg(found)))
@@ -56,8 +68,6 @@ fn real_matches(lab: &mut Lab, data: &Path, files: &[MatchFile]) {
             failures: Vec::new(),
         }
     });
-    lab.row("wrongtime99, unknown scale", |lab| trajectory(lab, data));
-    lab.row("sift_oneway_far, unknown scale", |lab| reconstruction(lab, data));
 }
 
 /// The answer for one file with unknown scale and without threshold.

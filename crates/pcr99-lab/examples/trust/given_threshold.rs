@@ -10,15 +10,22 @@ use crate::{
 /// Smallest number of inliers of an answer, as a share of those of a significant truth.
 const SMALLEST_SHARE: f64 = 0.95;
 
+/// Names of the rows.
+const ROWS: [&str; 3] = ["real matches, wrong", "real matches, right but refused", "real matches, inliers"];
+
 pub(crate) fn measure(lab: &mut Lab, files: Option<&[MatchFile]>) {
     let Some(files) = files else { return lab.note("set PCR99_DATA for the rows about real matches") };
+    let [wrong, refused, inliers] = ROWS;
+    if !ROWS.iter().any(|row| lab.wants(row)) {
+        return;
+    }
     let found = answers(lab, files, true);
-    lab.row("real matches, wrong", |_| wrong_and_registered(files, &found));
-    lab.row("real matches, right but refused", |_| {
+    lab.row(wrong, |_| wrong_and_registered(files, &found));
+    lab.row(refused, |_| {
         let refused = failures(files, &found, |file, found| file.is_right(found) && !found.is_registered());
         Row::count(refused, files.len(), "right but refused", 3)
     });
-    lab.row("real matches, inliers", |_| {
+    lab.row(inliers, |_| {
         let fewer = |file: &MatchFile, found: &Registration| {
             let (possible, is_significant) = file.inliers_of_truth(&file.pairs());
             let inliers = found.target_from_source.as_ref().map_or(0, |answer| file.inliers(answer).len());

@@ -72,9 +72,14 @@ impl Lab {
         }
     }
 
+    /// Whether the options ask for a row.
+    pub(crate) fn wants(&self, what: &str) -> bool {
+        what.contains(&self.options.row)
+    }
+
     /// Measures a row, unless the options leave it out, and prints it.
     pub(crate) fn row(&mut self, what: &str, measure: impl FnOnce(&Self) -> Row) {
-        if !what.contains(&self.options.row) {
+        if !self.wants(what) {
             return;
         }
         let start = Instant::now();
@@ -86,7 +91,7 @@ impl Lab {
             None => "",
         };
         println!(
-            "{what:44} | {:58} | {:32} | {verdict:5} {:6.1} s",
+            "{what:50} | {:56} | {:31} | {verdict:5} {:6.1} s",
             row.measured,
             row.required,
             start.elapsed().as_secs_f64()
@@ -130,7 +135,7 @@ impl Lab {
     /// Seeds of a row with `usual` problems by default.
     pub(crate) fn seeds(&self, usual: u64) -> Vec<u64> {
         let [from, to] = self.options.seeds;
-        (from..to.min(from + self.options.problems.unwrap_or(usual))).collect()
+        (from..to.min(from.saturating_add(self.options.problems.unwrap_or(usual)))).collect()
     }
 
     /// Search seeds over which verdicts and answers must agree.

@@ -6,6 +6,7 @@
 //! Seeds from 10 000 on judge a method. Use seeds below 10 000 (`--seeds 0..`) to set its numbers, never the judging ones.
 //!
 //! The full table takes hours. `--quick` takes a few minutes and finds what fails often; `--only` and `--row` pick parts.
+//! Failing problems are named by their seeds: `--only 5 --row pairs --seeds 10023..10024 --show` solves one of them again.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the result")]
 
