@@ -14,7 +14,7 @@ const SMALLEST_SHARE: f64 = 0.95;
 const ROWS: [&str; 3] = ["real matches, wrong", "real matches, right but refused", "real matches, inliers"];
 
 pub(crate) fn measure(lab: &mut Lab, files: Option<&[MatchFile]>) {
-    let Some(files) = files else { return lab.note("set PCR99_DATA for the rows about real matches") };
+    let Some(files) = files else { return lab.leave_out_real_matches() };
     let [wrong, refused, inliers] = ROWS;
     if !ROWS.iter().any(|row| lab.wants(row)) {
         return;

@@ -61,8 +61,12 @@ impl Options {
             if argument == "--help" || argument == "-h" {
                 return Err(HELP.to_owned());
             }
-            let value = arguments.next().ok_or_else(|| format!("{argument} needs a value; see --help"))?;
-            options.set(&argument, &value).ok_or_else(|| format!("{argument} {value}: see --help"))?;
+            let value = arguments
+                .next()
+                .ok_or_else(|| format!("`{argument}` is not an option, or needs a value; see --help"))?;
+            options
+                .set(&argument, &value)
+                .ok_or_else(|| format!("`{argument} {value}` is not understood; see --help"))?;
         }
         Ok(options)
     }
