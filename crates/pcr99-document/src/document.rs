@@ -72,7 +72,7 @@ pub struct MatchDocument {
     /// Root mean square residual of the inliers, in target units; null without inliers.
     #[serde(deserialize_with = "required")]
     pub inlier_rmse: Option<f64>,
-    /// Evidence for the transform; null without a solution, and for methods that compute none.
+    /// Evidence for the transform; null without a solution.
     #[serde(deserialize_with = "required")]
     pub evidence: Option<Evidence>,
     /// Distinct transforms that matches support, best first. The first is the answer.

@@ -213,7 +213,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// The result of a search among so many `correspondences` that found no transform.
+    /// Result of a search that found no transform among this number of `correspondences`.
     pub fn no_solution(
         correspondences: usize,
         threshold: f64,
