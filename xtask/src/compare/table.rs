@@ -45,7 +45,7 @@ const INTRODUCTION: &str = "\
 
 `PCR99_DATA=… cargo xtask compare` makes this page and `clouds.csv`. Every method registers each pair of scans, one after the other, in
 one run on one CPU. The source is first moved by a random rotation and translation, a different one for each pair and seed. So no method gains
-from clouds that are already aligned. A run with unmoved clouds is counted separately. A pose is right when its rotation is within 15° of the
+from clouds that are already aligned. A pair counts once for each seed; unmoved clouds are counted separately. A pose is right when its rotation is within 15° of the
 truth, and the centroid of the source is within 6 voxels of its place, in the voxel size of the pair.
 
 | method | parameters |
