@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pcr99::{Correspondences, Params, Registration, Scale, Similarity, Solver};
+use pcr99::{Correspondences, Params, Positive, Registration, Scale, Similarity, Solver, assess};
 use pcr99_cloud::{Matches, read_matches};
 
 fn data() -> Option<PathBuf> {
@@ -68,11 +68,15 @@ impl Run {
         both.filter(|(a, b)| distance(model.apply(**a), **b) <= self.delta).count()
     }
 
-    /// Refits the truth to the matches, so that it has as much support as possible.
-    fn best_support_of_truth(&self, pairs: &Correspondences, scale: Scale) -> usize {
-        let (mut model, mut best) = (self.truth, 0);
+    /// Refits the truth to the matches, so that it has as much support as possible. Returns that, and whether it exceeds chance.
+    fn best_support_of_truth(&self, pairs: &Correspondences, scale: Scale) -> (usize, bool) {
+        let (mut model, mut best, mut stands_out) = (self.truth, 0, false);
+        let threshold = Positive::new("threshold", self.delta).expect("positive");
         for _ in 0..10 {
-            best = best.max(self.support(&model));
+            let support = self.support(&model);
+            if support > best {
+                (best, stands_out) = (support, assess(pairs, &model, threshold).is_registered());
+            }
             let near = |i: &usize| {
                 distance(model.apply(self.matches.source[*i]), self.matches.target[*i]) <= self.delta
             };
@@ -82,7 +86,7 @@ impl Run {
                 None => break,
             }
         }
-        best
+        (best, stands_out)
     }
 
     fn check(
@@ -94,7 +98,7 @@ impl Run {
         wrong: &mut Vec<String>,
     ) {
         let pairs = Correspondences::new(&self.matches.source, &self.matches.target).expect("good matches");
-        let possible = self.best_support_of_truth(&pairs, scale);
+        let (possible, stands_out) = self.best_support_of_truth(&pairs, scale);
         let right = found.target_from_source.as_ref().is_some_and(|model| self.is_right(model));
         let evidence = found.evidence.map_or((0.0, 0), |e| (e.log10_nfa, e.inlier_places));
         eprintln!(
@@ -109,10 +113,9 @@ impl Run {
             1e3 * found.seconds.total,
             found.stopped_because.as_str(),
         );
-        // Evidence rewards tight inliers, and a right answer may leave out some loose matches of the truth. A miss is a truth with clearly
-        // more support than the answer that is not among the candidates.
+        // A miss is a truth that exceeds chance, has clearly more support than the answer, and is not among the candidates.
         let known = found.candidates.iter().any(|candidate| self.is_right(&candidate.target_from_source));
-        if !known && possible as f64 > 1.05 * found.inliers.len() as f64 {
+        if !known && stands_out && possible as f64 > 1.05 * found.inliers.len() as f64 {
             misses.push(format!("{name}: found {}, the truth has {possible}", found.inliers.len()));
         }
         if !right && found.is_registered() {
@@ -172,7 +175,7 @@ fn no_larger_consensus_is_missed() {
     assert!(tally.misses.is_empty(), "{:#?}", tally.misses);
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
     assert!(
-        tally.right >= 47 && tally.right_and_registered >= 44,
+        tally.right >= 46 && tally.right_and_registered >= 45,
         "{} {}",
         tally.right,
         tally.right_and_registered

@@ -27,6 +27,8 @@ pub struct Correspondences {
     source: Frame,
     target: Frame,
     weights: Option<Vec<f64>>,
+    /// How far the errors of neighbouring wrong matches are alike, in normalised units of the target.
+    correlation_length: Option<f64>,
 }
 
 impl Correspondences {
@@ -117,7 +119,13 @@ impl Correspondences {
         let (source_frame, a) = Frame::of(source, Side::Source, epsilon)?;
         let (target_frame, b) = Frame::of(target, Side::Target, epsilon)?;
         Frame::check_room(&source_frame, &target_frame)?;
-        Ok(Self { points: Soa { a, b }, source: source_frame, target: target_frame, weights: None })
+        Ok(Self {
+            points: Soa { a, b },
+            source: source_frame,
+            target: target_frame,
+            weights: None,
+            correlation_length: None,
+        })
     }
 
     /// Matches given as pairs of indices, counted from 0, into two clouds.
@@ -152,6 +160,27 @@ impl Correspondences {
             return Err(Error::BadWeight { index: good.min(matches), matches });
         }
         Ok(Self { weights: Some(weights.to_vec()), ..self })
+    }
+
+    /// Says up to which distance between targets neighbouring wrong matches tend to be wrong in the same way, in target units.
+    ///
+    /// Matches of descriptors are correlated over about the radius of the descriptor, because the descriptors of neighbouring points describe the same
+    /// surface. Inliers closer together than half of this length then count once. Zero says that all matches are independent. By default the length is
+    /// measured from the matches; give it where few matches are wrong, or where it is known.
+    ///
+    /// # Errors
+    /// [`Error::Negative`] unless the length is finite and at least zero.
+    pub fn with_correlation_length(self, length: f64) -> Result<Self, Error> {
+        if !(length.is_finite() && length >= 0.0) {
+            return Err(Error::Negative { name: "correlation_length", value: length });
+        }
+        let correlation_length = Some(length / self.target.unit);
+        Ok(Self { correlation_length, ..self })
+    }
+
+    /// The correlation length in normalised units of the target, if it was given.
+    pub(crate) fn correlation_length(&self) -> Option<f64> {
+        self.correlation_length
     }
 
     /// The weights, if any.

@@ -71,6 +71,14 @@ pub enum Error {
         /// Name of the parameter.
         name: &'static str,
     },
+    /// A number that must be finite and at least zero is not.
+    #[error("`{name}` must be a finite number and at least 0, not {value}")]
+    Negative {
+        /// Name of the parameter.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+    },
     /// A word is not one of those used in documents.
     #[error("`{word}` is not a known {kind}")]
     UnknownWord {

@@ -155,8 +155,8 @@ impl Candidate {
 
 /// Another transform that explains nearly as much as the answer.
 ///
-/// A rival is a candidate that would be registered on its own and moves most inliers of the answer by more than three
-/// thresholds. The strongest one is named.
+/// A rival is a candidate that would be registered on its own and moves most inliers of the answer by more than 1.5 thresholds, or a nearer motion
+/// that part of the consensus follows. The strongest one is named.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -167,7 +167,8 @@ pub struct Rival {
     pub inlier_count: usize,
     /// Evidence for this transform.
     pub evidence: Evidence,
-    /// Its evidence divided by that of the answer, between 0 and 1: `log10_nfa` of the rival over `log10_nfa` of the answer.
+    /// Its evidence divided by that of the answer, between 0 and 1: independent inliers beyond chance of both, or the sizes of both groups where they
+    /// share a consensus.
     pub evidence_ratio: f64,
 }
 
@@ -199,8 +200,8 @@ pub struct Registration {
     pub inlier_rmse: Option<f64>,
     /// Evidence for the transform; `None` without a transform.
     pub evidence: Option<Evidence>,
-    /// Distinct transforms that matches support, best first; the first is the answer. They are ordered by evidence, with
-    /// inliers counted once per place.
+    /// Distinct transforms that matches support, best first; the first is the answer. Those that would be registered on their own come first, then
+    /// those with more independent inliers beyond chance.
     pub candidates: Vec<Candidate>,
     /// The strongest candidate that contradicts the answer; always given when the doubt is [`Doubt::Ambiguous`].
     pub rival: Option<Rival>,

@@ -126,7 +126,7 @@ fn few_matches() {
                     found.target_from_source.unwrap_or_else(|| panic!("{n} {s} {params:?}: {found:?}"));
                 if n == 3 {
                     assert_eq!(found.status, Status::NotReliable);
-                    assert_eq!(found.doubt, Some(pcr99::Doubt::Chance { log10_nfa: 0.0 }));
+                    assert_eq!(found.doubt, Some(pcr99::Doubt::Chance { log10_nfa: 2_f64.log10() }));
                 } else {
                     assert_eq!(found.status, Status::Registered, "{n} {s} {params:?} {found:?}");
                     assert!(distance(&model, &p.truth, &p.source) < 0.1, "{n} {s} {params:?}");
@@ -580,7 +580,9 @@ fn a_rival_is_named() {
     let other = if distance(&answer, &second, &p.source) < 0.1 { &p.truth } else { &second };
     assert!(distance(&rival.target_from_source, other, &p.source) < 0.1);
     assert!(rival.inlier_count > 200 && rival.evidence.inlier_places > 10, "{rival:?}");
-    assert!((rival.evidence.log10_nfa / evidence.log10_nfa - evidence_ratio).abs() < 1e-12);
+    // The ratio is that of the inliers beyond chance, which is close to that of the inliers.
+    let inliers = rival.inlier_count as f64 / found.inliers.len() as f64;
+    assert!((inliers / evidence_ratio - 1.0).abs() < 0.05, "{inliers} {evidence_ratio}");
     let percent = format!("another transform has {:.0} % of the evidence", 100.0 * evidence_ratio);
     assert!(found.reason().contains(&percent), "{}", found.reason());
 }

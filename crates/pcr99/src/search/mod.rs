@@ -14,6 +14,7 @@
 //! | a clique around a pair | `clique` |
 //! | candidates: fit, collect inliers, refit, judge | `candidate` |
 //! | what has been found, and whether the search may stop | `progress` |
+//! | a second motion within the consensus | `modes` |
 //! | a final fit with weights | `polish` |
 //! | the threshold, where none is given | `threshold` |
 //!
@@ -22,8 +23,9 @@
 //!
 //! # When it stops
 //!
-//! Let `w` be the fraction of right matches that a consensus larger by one than the best would have. A random pair belongs to it with
-//! probability `w²` and is recognised with probability at least 0.6. The search stops when both conditions hold:
+//! Two consensuses must not be missed: one larger by one match than the best, which would change the answer, and a rival with 0.6 of its inliers, which
+//! would change the verdict. Let `w` be the fraction of the matches in one of them. A random pair belongs to it with probability `w²` and is recognised
+//! with probability at least 0.6. The search stops when for both:
 //!
 //! * `(1 − 0.6·w²)^pairs` is at most the accepted probability of a miss;
 //! * the subset holds enough of such a consensus to recognise it, up to the same probability.
@@ -34,6 +36,7 @@ pub(crate) mod bench_stages;
 mod candidate;
 mod clique;
 mod edges;
+mod modes;
 mod outcome;
 mod params;
 mod polish;
@@ -55,7 +58,7 @@ use pcr99_base::{Soa, clock::Clock};
 
 use crate::{
     Correspondences, Error, Registration, Scale, StopReason,
-    evidence::{Background, Judge},
+    evidence::{Background, Judge, Scope, fewest_inliers},
     stop::{self, StopCheck},
 };
 
@@ -123,6 +126,11 @@ impl Effort {
     }
 }
 
+/// Whether the caller ended the search.
+fn here_ended(progress: &Progress) -> bool {
+    progress.stopped_because.is_request()
+}
+
 /// A problem in normalised units.
 #[derive(Debug)]
 struct Problem<'a> {
@@ -143,10 +151,15 @@ impl<'a> Problem<'a> {
         };
         Self {
             points: pairs.points(),
-            model: Model { delta, known_scale, scale_range, background },
+            model: Model { delta, known_scale, scale_range, background, scope: Scope::All },
             weights: pairs.weights(),
             tau: (TAU * delta).max(FINEST_TAU),
         }
+    }
+
+    /// The same model for a subset of the matches.
+    fn in_subset(&self) -> Model {
+        Model { scope: Scope::Subset, ..self.model }
     }
 }
 
@@ -183,27 +196,40 @@ impl Solver {
         let mut clock = Clock::start();
         let background = Background::of(pairs.points(), pairs.target_rounding());
         let problem = |delta: f64| Problem::new(pairs, scale, delta, background);
+        self.judge.begin(pairs.correlation_length());
         self.threads.set(params.threads(), pairs.len());
         let mut progress = Progress::new(params.candidates());
-        let delta = match params.threshold() {
+        let given = params.threshold().map(|given| pairs.target_length_inward(given));
+        let mut delta = match given {
             Some(delta) => {
-                let delta = pairs.target_length_inward(delta).min(WIDEST * background.extent());
+                let delta = delta.min(WIDEST * background.extent());
                 self.search(&problem(delta), params, Effort::Full, &mut progress, stop);
                 delta
             }
             None => self.search_with_any_threshold(&problem, params, &mut progress, stop),
         };
+        self.compare(&problem(delta), &mut progress);
+        if let (None, Some(best)) = (given, progress.best.first()) {
+            delta = best.delta;
+        }
         clock.lap("search");
-        self.polish(&problem(delta), &mut progress);
+        let near_rival = self.split(&problem(delta), given.is_some(), &mut progress);
+        if let (None, Some(best)) = (given, progress.best.first()) {
+            delta = best.delta;
+        }
+        if near_rival.is_none() {
+            self.polish(&problem(delta), &mut progress);
+        }
         // A threshold that was used as given is returned to the bit.
         let given = params.threshold().filter(|given| pairs.target_length_inward(*given) == delta);
         let threshold = given.map_or_else(|| pairs.target_length_outward(delta), |given| given.get());
-        let registration = self.outcome(pairs, &problem(delta), threshold, progress);
+        let registration = self.outcome(pairs, &problem(delta), threshold, progress, near_rival);
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
 
-    /// Searches with one threshold after the other and returns the one that suits the consensus found.
+    /// Searches with one threshold after the other until one gives a registered consensus, then once more with the threshold that suits that
+    /// consensus. Returns the threshold.
     fn search_with_any_threshold<'a>(
         &mut self,
         problem: &impl Fn(f64) -> Problem<'a>,
@@ -212,41 +238,59 @@ impl Solver {
         stop: StopCheck<'_>,
     ) -> f64 {
         let extent = problem(1.0).model.background.extent();
-        let mut best: Option<(Candidate, f64)> = None;
         for rung in threshold::LADDER {
-            let problem = problem(rung * extent);
             let mut here = Progress::new(params.candidates());
-            self.search(&problem, params, Effort::Limited, &mut here, stop);
+            self.search(&problem(rung * extent), params, Effort::Limited, &mut here, stop);
             progress.counters.pairs += here.counters.pairs;
             progress.counters.hypotheses += here.counters.hypotheses;
             progress.stopped_because = here.stopped_because;
-            let settled = here.best.first().and_then(|candidate| {
-                threshold::settle(
-                    problem.points,
-                    candidate,
-                    &problem.model,
-                    &mut self.refiner,
-                    &mut self.judge,
-                )
-            });
-            if let Some((candidate, delta)) = settled
-                && best.as_ref().is_none_or(|(best, _)| candidate.is_better_than(best))
-            {
-                best = Some((candidate, delta));
-            }
-            let asked = matches!(here.stopped_because, StopReason::TimeLimit | StopReason::Interrupted);
-            if asked || best.as_ref().is_some_and(|(best, _)| best.is_registered()) {
+            self.settle(&problem(rung * extent), here, progress);
+            if here_ended(progress) || registered(&progress.best).is_some() {
                 break;
             }
         }
-        let Some((candidate, delta)) = best else { return threshold::LADDER[0] * extent };
-        progress.best.insert(candidate);
-        if !matches!(progress.stopped_because, StopReason::TimeLimit | StopReason::Interrupted)
-            && registered(&progress.best).is_some()
-        {
-            self.search(&problem(delta), params, Effort::Full, progress, stop);
+        let Some(best) = progress.best.first() else { return threshold::LADDER[0] * extent };
+        let delta = best.delta;
+        if !here_ended(progress) && registered(&progress.best).is_some() {
+            let mut here = Progress::new(params.candidates());
+            here.best.insert(best.clone());
+            self.search(&problem(delta), params, Effort::Full, &mut here, stop);
+            progress.counters.pairs += here.counters.pairs;
+            progress.counters.hypotheses += here.counters.hypotheses;
+            progress.stopped_because = here.stopped_because;
+            self.settle(&problem(delta), here, progress);
         }
         delta
+    }
+
+    /// Gives each candidate that was found the threshold that its own residuals suggest.
+    fn settle(&mut self, problem: &Problem<'_>, found: Progress, progress: &mut Progress) {
+        let Self { refiner, judge, .. } = self;
+        for (k, candidate) in found.best.all().iter().enumerate() {
+            if (k == 0 || candidate.stands_out)
+                && let Some(settled) =
+                    threshold::settle(problem.points, candidate, &problem.model, refiner, judge)
+            {
+                progress.best.insert(settled);
+            }
+        }
+    }
+
+    /// Judges the candidates anew where there are several: the correlation of wrong matches is measured among those that follow none of them, and
+    /// is then the same for all.
+    fn compare(&mut self, problem: &Problem<'_>, progress: &mut Progress) {
+        let Self { refiner, judge, .. } = self;
+        let models: Vec<_> =
+            progress.best.all().iter().filter(|c| c.stands_out).map(|candidate| candidate.model).collect();
+        if models.len() < 2 {
+            return;
+        }
+        let models: Vec<_> = models.iter().collect();
+        judge.settle_correlation(problem.points, &models, &problem.model.background);
+        progress.best.judge_again(|candidate| {
+            let known = Model { delta: candidate.delta, ..problem.model };
+            refiner.judge(problem.points, candidate.model, &known, judge)
+        });
     }
 
     /// Runs rounds on growing subsets until one of them ends the search. `effort` bounds the pairs tried in each.
@@ -273,6 +317,7 @@ impl Solver {
         progress.examined = 0;
         progress.limited = false;
         progress.random_subsets = problem.weights.is_none();
+        progress.fewest_inliers = fewest_inliers(n, problem.model.delta, &problem.model.background);
         let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         loop {
             if let Some(request) = stop() {
@@ -297,6 +342,26 @@ impl Solver {
                 .max(size + size / 4);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
         }
+    }
+
+    /// Looks for a second motion within the consensus of the answer. If there is one, the answer becomes the larger of the two; the other is
+    /// returned with its size relative to the answer's.
+    fn split(
+        &mut self,
+        problem: &Problem<'_>,
+        keep_threshold: bool,
+        progress: &mut Progress,
+    ) -> Option<(Candidate, f64)> {
+        let best = registered(&progress.best)?;
+        let modes = modes::split(problem.points, best, &problem.model)?;
+        let own = (5.0 * modes.sigma).max(4.0 * problem.model.background.finest());
+        let delta = if keep_threshold { best.delta } else { own };
+        let known = Model { delta, ..problem.model };
+        let [answer, rival] =
+            modes.models.map(|model| self.refiner.judge(problem.points, model, &known, &mut self.judge));
+        let (answer, rival) = (answer?, rival?);
+        progress.best.replace_first(answer);
+        Some((rival, modes.sizes[1] as f64 / modes.sizes[0] as f64))
     }
 
     /// Refits the answer with weights, and repeats while that changes its inliers.

@@ -16,6 +16,7 @@ impl Solver {
         problem: &Problem<'_>,
         threshold: f64,
         progress: Progress,
+        near_rival: Option<(Candidate, f64)>,
     ) -> Registration {
         let Progress { best, counters, stopped_because, .. } = progress;
         let mut candidates: Vec<crate::Candidate> = best
@@ -25,11 +26,23 @@ impl Solver {
             .zip(best.all())
             .map(|(evidence, c)| crate::Candidate::new(pairs.outward(&c.model), c.inliers.len(), evidence))
             .collect();
-        let (Some(first), Some(answer)) = (best.first(), candidates.first_mut()) else {
+        let (Some(first), Some((answer, others))) = (best.first(), candidates.split_first_mut()) else {
             return Registration::no_solution(pairs.len(), threshold, stopped_because, counters);
         };
-        let rival = best.rival(problem.points, problem.model.delta).filter(|_| first.exceeds_chance());
-        answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |(_, ratio)| ratio);
+        let far_rival = best.rival(problem.points).filter(|_| first.exceeds_chance());
+        let far_rival = far_rival.map(|(place, ratio)| Rival::new(&others[place - 1], ratio));
+        let near_rival = near_rival.map(|(candidate, ratio)| {
+            let evidence = self.complete(problem, &candidate);
+            Rival::new(
+                &crate::Candidate::new(pairs.outward(&candidate.model), candidate.inliers.len(), evidence),
+                ratio,
+            )
+        });
+        let rival = [far_rival, near_rival]
+            .into_iter()
+            .flatten()
+            .max_by(|one, other| one.evidence_ratio.total_cmp(&other.evidence_ratio));
+        answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |rival| rival.evidence_ratio);
         let answer = *answer;
         let doubt = answer.evidence.doubt(answer.inlier_count);
         Registration {
@@ -41,7 +54,7 @@ impl Solver {
             threshold,
             inlier_rmse: Some(pairs.target_length_outward(first.rmse)),
             evidence: Some(answer.evidence),
-            rival: rival.map(|(place, ratio)| Rival::new(&candidates[place], ratio)),
+            rival,
             candidates,
             stopped_because,
             counters,
@@ -63,7 +76,7 @@ impl Solver {
             inliers: &candidate.inliers,
             residuals: &residuals,
             sum: sum(&residuals),
-            delta: problem.model.delta,
+            delta: candidate.delta,
             parameters: problem.model.parameters(),
         };
         self.judge.complete(candidate.evidence, &consensus, &problem.model.background)

@@ -166,7 +166,13 @@ mod tests {
                 }
             }
             let background = Background::of(&points, 1e-15);
-            let known = Model { delta: 0.06, known_scale: Some(1.0), scale_range: None, background };
+            let known = Model {
+                delta: 0.06,
+                known_scale: Some(1.0),
+                scale_range: None,
+                background,
+                scope: crate::evidence::Scope::All,
+            };
             let density =
                 989.0 * background.chance(0.06) / (4.0 / 3.0 * std::f64::consts::PI * 0.06_f64.powi(3));
             let inliers: Vec<u32> = (0..11).collect();

@@ -1,7 +1,7 @@
 //! What a search has found so far, and whether it may stop.
 
 use super::candidate::{Best, Candidate};
-use crate::{Counters, StopReason};
+use crate::{Counters, Evidence, StopReason};
 
 /// Number of right matches that a subset must hold for their consensus to be recognised.
 const ENOUGH_INLIERS: usize = 7;
@@ -30,6 +30,8 @@ pub(super) struct Progress {
     pub(super) limited: bool,
     /// Whether subsets are random. With weights they are not, and say nothing about the matches left out.
     pub(super) random_subsets: bool,
+    /// Number of inliers from which a consensus may exceed chance.
+    pub(super) fewest_inliers: usize,
     pub(super) stopped_because: StopReason,
 }
 
@@ -44,6 +46,7 @@ impl Progress {
             doubtful_effort: DOUBTFUL_EFFORT,
             limited: false,
             random_subsets: true,
+            fewest_inliers: 0,
             stopped_because: StopReason::Exhausted,
         }
     }
@@ -67,44 +70,86 @@ impl Progress {
         }
     }
 
-    /// Number of inliers of a consensus larger by one than the best registered one.
-    fn to_beat(&self, n: usize) -> Option<usize> {
-        registered(&self.best).map(|best| (best.inliers.len() + 1).min(n))
+    /// Number of inliers from which another consensus is a rival of one with so many `inliers`: enough for a share of the evidence, and enough to exceed
+    /// chance.
+    pub(super) fn rival_of(&self, inliers: usize) -> usize {
+        let share = (Evidence::LARGEST_RIVAL_RATIO * inliers as f64).ceil() as usize;
+        share.max(self.fewest_inliers)
     }
 
-    /// Fraction of right matches to look for in a subset: more than has been found, and enough to be recognised.
+    /// The same within a subset of `size` of the `n` matches, which holds a part of each consensus.
+    pub(super) fn rival_in_subset(&self, inliers: usize, size: usize, n: usize) -> usize {
+        let share = (Evidence::LARGEST_RIVAL_RATIO * inliers as f64).ceil() as usize;
+        share.max(self.fewest_inliers * size / n)
+    }
+
+    /// What must not be missed before the search may stop; empty while nothing is registered.
+    ///
+    /// One is a consensus that is larger than the best: it would change the answer. The other is a rival, which would change the verdict. A missed
+    /// rival is accepted more often, because it does not make the answer wrong.
+    fn goals(&self, n: usize, miss_probability: f64) -> impl Iterator<Item = Goal> {
+        let goals = registered(&self.best).map(|best| {
+            let inliers = best.inliers.len();
+            [
+                Goal { right: (inliers + 1).min(n), miss_probability },
+                Goal { right: self.rival_of(inliers).min(n), miss_probability: miss_probability.sqrt() },
+            ]
+        });
+        goals.into_iter().flatten()
+    }
+
+    /// Fraction of right matches to look for in a subset: those of a rival, and enough to be recognised.
     pub(super) fn share_to_find(&self, n: usize, size: usize) -> f64 {
         let recognised = ENOUGH_INLIERS as f64 / size as f64;
-        self.to_beat(n).map_or(0.0, |right| right as f64 / n as f64).max(recognised)
+        let rival = registered(&self.best).map_or(0, |best| self.rival_of(best.inliers.len()));
+        recognised.max(rival as f64 / n as f64)
     }
 
-    /// Size of a subset that holds enough of a larger consensus, up to the accepted probability of a miss.
+    /// Size of a subset that holds enough of what must not be missed; `None` while nothing is registered.
     pub(super) fn needed_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
-        self.to_beat(n).map(|right| smallest_subset(n, right, miss_probability))
+        self.goals(n, miss_probability).map(|goal| goal.smallest_subset(n)).max()
     }
 
-    /// Number of pairs still to be examined before the search may stop.
+    /// Number of pairs still to be examined before the search may stop; `None` while nothing is registered.
     pub(super) fn pairs_left(&self, n: usize, miss_probability: f64) -> Option<f64> {
-        self.needed_pairs(n, miss_probability).map(|wanted| (wanted - self.examined as f64).max(0.0))
+        let needed = self.goals(n, miss_probability).map(|goal| goal.needed_pairs(n));
+        needed.reduce(f64::max).map(|needed| (needed - self.examined as f64).max(0.0))
     }
 
-    /// Number of pairs to examine so that a pair of a larger consensus is among them and recognised.
-    fn needed_pairs(&self, n: usize, miss_probability: f64) -> Option<f64> {
-        let share = self.to_beat(n)? as f64 / n as f64;
-        Some(libm::log(miss_probability) / libm::log1p(-RECOGNITION_RATE * share * share))
-    }
-
-    /// Whether a subset holds enough of a larger consensus; `None` when no consensus has been found.
+    /// Whether a subset holds enough of what must not be missed; `None` while nothing is registered.
     pub(super) fn is_large_enough(&self, n: usize, size: usize, miss_probability: f64) -> Option<bool> {
-        let right = self.to_beat(n)?;
-        let surely = || self.random_subsets && has_too_few(n, right, size) <= miss_probability;
-        Some(size == n || surely())
+        registered(&self.best)?;
+        let surely =
+            |goal: Goal| self.random_subsets && has_too_few(n, goal.right, size) <= goal.miss_probability;
+        Some(size == n || self.goals(n, miss_probability).all(surely))
     }
 
-    /// Whether the probability that a larger consensus was missed is at most `miss_probability`.
+    /// Whether nothing that must not be missed was missed, up to the accepted probabilities.
     pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
-        self.needed_pairs(n, miss_probability).is_some_and(|pairs| self.examined as f64 >= pairs)
+        self.pairs_left(n, miss_probability) == Some(0.0)
             && self.is_large_enough(n, size, miss_probability) == Some(true)
+    }
+}
+
+/// A consensus that must not be missed.
+#[derive(Debug, Clone, Copy)]
+struct Goal {
+    /// Its number of inliers.
+    right: usize,
+    /// Accepted probability that it is missed.
+    miss_probability: f64,
+}
+
+impl Goal {
+    /// Number of pairs to examine so that one of its pairs is among them and recognised.
+    fn needed_pairs(self, n: usize) -> f64 {
+        let share = self.right as f64 / n as f64;
+        libm::log(self.miss_probability) / libm::log1p(-RECOGNITION_RATE * share * share)
+    }
+
+    /// Smallest subset that holds enough of it.
+    fn smallest_subset(self, n: usize) -> usize {
+        smallest_subset(n, self.right, self.miss_probability)
     }
 }
 

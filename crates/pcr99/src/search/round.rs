@@ -51,9 +51,12 @@ impl Solver {
         // Candidates of earlier rounds, refined on this subset.
         let mut local = Best::new(EXPLORED.max(params.candidates()));
         for candidate in progress.best.all() {
-            if let Some(seen) =
-                self.refiner.refine(&self.subset.points, candidate.model, &problem.model, &mut self.judge)
-            {
+            if let Some(seen) = self.refiner.refine(
+                &self.subset.points,
+                candidate.model,
+                &problem.in_subset(),
+                &mut self.judge,
+            ) {
                 local.insert(seen);
             }
         }
@@ -82,19 +85,15 @@ impl Solver {
                 let enough = progress.pairs_left(n, params.miss_probability());
                 let enough = enough.map_or(half, |pairs| ((pairs / size as f64) as usize).saturating_add(1));
                 let differences = from..(from + chunk.min(enough)).min(half + 1);
-                let to_beat = registered(&local).map(|best| best.inliers.len() as u32);
+                let to_beat = registered(&local)
+                    .map(|best| progress.rival_in_subset(best.inliers.len(), size, n) as u32);
                 let wanted = Wanted { contrast: least_contrast, to_beat };
                 self.threads.run(|| {
                     self.edges.supported_pairs(differences.clone(), wanted, &mut self.pairs);
                 });
                 progress.allow(differences.len() as f64 / (half + 1 - from) as f64, &local);
                 let ended = self.examine(problem, least_clique, &mut local, progress, stop);
-                self.promote(
-                    problem,
-                    &local.all()[..params.candidates().min(local.all().len())],
-                    size,
-                    progress,
-                );
+                self.promote(problem, &mut local, params.candidates(), progress);
                 if ended.is_some() {
                     return ended;
                 }
@@ -163,8 +162,10 @@ impl Solver {
             progress.effort -= 1;
             let mut least = least_clique;
             if let Some(best) = registered(local) {
-                if pair.may_beat(best.inliers.len() as u32) {
-                    least = least.max((best.inliers.len() * 6 / 10).min(9));
+                let rival =
+                    progress.rival_in_subset(best.inliers.len(), self.subset.len(), problem.points.len());
+                if pair.may_beat(rival as u32) {
+                    least = least.max((rival * 3 / 4).min(9));
                 } else if runners_up == 0 {
                     break;
                 } else {
@@ -195,26 +196,22 @@ impl Solver {
         let best = local.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());
         let floor = (least.min(4) - 1).max(best / NEXT_TO_NOTHING);
         if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, floor) {
-            let (points, known) = (&self.subset.points, &problem.model);
-            local.insert(self.refiner.refine_unless_known(points, model, known, &mut self.judge, local)?);
+            let (points, known) = (&self.subset.points, problem.in_subset());
+            local.insert(self.refiner.refine_unless_known(points, model, &known, &mut self.judge, local)?);
         }
         Some(())
     }
 
-    /// Refines the candidates of a subset on all matches.
-    fn promote(&mut self, problem: &Problem<'_>, local: &[Candidate], size: usize, progress: &mut Progress) {
-        let whole = size == problem.points.len();
-        for (k, candidate) in local.iter().enumerate() {
-            // In a small subset nothing exceeds chance yet; the best is tried all the same.
-            if (whole || k == 0 || candidate.exceeds_chance())
-                && let Some(found) = self.refiner.refine_unless_known(
-                    problem.points,
-                    candidate.model,
-                    &problem.model,
-                    &mut self.judge,
-                    &progress.best,
-                )
-            {
+    /// Refines the best new candidates of a subset on all matches.
+    fn promote(&mut self, problem: &Problem<'_>, local: &mut Best, most: usize, progress: &mut Progress) {
+        let whole = self.subset.len() == problem.points.len();
+        // In a small subset nothing exceeds chance yet; the best is tried all the same.
+        let worth = |k: usize, candidate: &Candidate| whole || k == 0 || candidate.exceeds_chance();
+        for model in local.take_new(most, worth) {
+            let (points, known) = (problem.points, &problem.model);
+            let found =
+                self.refiner.refine_unless_known(points, model, known, &mut self.judge, &progress.best);
+            if let Some(found) = found {
                 progress.best.insert(found);
             }
         }

@@ -2,17 +2,16 @@
 //!
 //! 1. The search runs with a series of thresholds relative to the extent of the targets, with limited effort each, until one gives a
 //!    registered consensus.
-//! 2. The residuals of the consensus determine its noise. With `σ` the root mean square residual of a coordinate, the threshold is
-//!    `5σ`; one right match in sixty thousand lies outside.
-//! 3. If twice that threshold gives clearly more evidence, the consensus was only the best part of a noisier one, and the larger
-//!    threshold is taken.
-//! 4. A last search with the threshold found makes sure that no larger consensus was missed.
+//! 2. Each consensus finds its own threshold. The number of false alarms is smallest at a radius that holds the core of the residuals. The
+//!    core determines the noise: residuals within the radius are compared with those of a Gaussian cut off there. With `σ` the standard
+//!    deviation of a coordinate, the threshold is `5σ`; one right match in sixty thousand lies outside.
+//! 3. A last search with the threshold found makes sure that no larger consensus was missed.
 
-use super::{
-    WIDEST,
-    candidate::{Candidate, Model, Refiner},
+use super::candidate::{Candidate, Model, Refiner};
+use pcr99_base::{
+    Soa,
+    kernel::consensus::{Affine, squared_residual},
 };
-use pcr99_base::Soa;
 
 use crate::evidence::Judge;
 
@@ -23,66 +22,103 @@ pub(super) const LADDER: [f64; 5] = [0.06, 0.02, 0.007, 0.0025, 0.18];
 const ITERATIONS: usize = 12;
 /// The threshold in standard deviations of a coordinate's noise.
 const DEVIATIONS: f64 = 5.0;
+/// Radius up to which residuals are looked at, relative to the present threshold.
+const LOOK_AHEAD: f64 = 3.0;
+/// Largest radius of the core, relative to the longest half-axis of the targets.
+const WIDEST_CORE: f64 = 0.5;
+/// Largest threshold, relative to the longest half-axis of the targets.
+const WIDEST: f64 = 1.0;
+/// Smallest radius of the core, in standard deviations. A core cut off closer to its centre looks like an even distribution, whatever the noise.
+const NEAREST_CUT: f64 = 1.5;
+/// Largest radius of the core, in standard deviations. Beyond it, next to nothing is cut off.
+const FARTHEST_CUT: f64 = 5.0;
 
-/// Factor on `log10_nfa` that counts as clearly more evidence.
-const CLEARLY_MORE: f64 = 1.03;
-/// Factor on `log10_nfa` that counts as nearly as much evidence.
-const NEARLY_AS_MUCH: f64 = 0.98;
-/// Largest number of times that the threshold is doubled.
-const DOUBLINGS: usize = 8;
-
-/// The candidate with the threshold that its own inliers suggest; `None` when it loses its inliers on the way.
+/// The candidate with the threshold that its own residuals suggest; `None` when it loses its inliers on the way.
 pub(super) fn settle(
     points: &Soa,
     candidate: &Candidate,
     model: &Model,
     refiner: &mut Refiner,
     judge: &mut Judge,
-) -> Option<(Candidate, f64)> {
-    let mut settled = adapt(points, candidate.clone(), model, 3.0 * model.delta, refiner, judge)?;
-    for _ in 0..DOUBLINGS {
-        let (candidate, delta) = &settled;
-        if *delta > WIDEST * model.background.extent() {
-            break;
-        }
-        let wider = Model { delta: 2.0 * delta, ..*model };
-        let Some(found) = refiner.refine(points, candidate.model, &wider, judge) else { break };
-        let before = candidate.evidence.log10_nfa.min(-1.0);
-        let clearly_more = found.evidence.log10_nfa <= CLEARLY_MORE * before;
-        let most = 2.0 * wider.delta;
-        let Some(next) = adapt(points, found, &wider, most, refiner, judge) else { break };
-        // Or nearly as much evidence, with residuals that end below the bound.
-        let as_much = next.0.evidence.log10_nfa <= NEARLY_AS_MUCH * before && next.1 < 0.99 * most;
-        if next.1 <= *delta || !(clearly_more || as_much) {
-            break;
-        }
-        settled = next;
-    }
-    Some(settled)
-}
-
-/// Adapts threshold and inliers to each other until the inliers no longer change. `most` bounds the threshold.
-fn adapt(
-    points: &Soa,
-    candidate: Candidate,
-    model: &Model,
-    most: f64,
-    refiner: &mut Refiner,
-    judge: &mut Judge,
-) -> Option<(Candidate, f64)> {
-    let (mut settled, mut delta) = (candidate, model.delta);
+) -> Option<Candidate> {
+    let extent = model.background.extent();
+    let at = |delta: f64| Model { delta, ..*model };
+    let mut settled = candidate.clone();
     for _ in 0..ITERATIONS {
-        // A fit of few points has smaller residuals than the noise, because it spends degrees of freedom.
-        let coordinates = 3.0 * settled.inliers.len() as f64;
-        let spent = coordinates / (coordinates - model.parameters()).max(1.0);
-        let sigma = settled.rmse * (spent / 3.0).sqrt();
-        let next = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(most);
-        let found = refiner.refine(points, settled.model, &Model { delta: next, ..*model }, judge)?;
-        let done = found.inliers == settled.inliers;
-        (settled, delta) = (found, next);
+        let reach = (LOOK_AHEAD * settled.delta).min(WIDEST_CORE * extent);
+        let seen = refiner.judge(points, settled.model, &at(reach), judge)?;
+        // Too few inliers say nothing about the noise.
+        let Some(sigma) = core_deviation(points, &seen, model) else { break };
+        let delta = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(WIDEST * extent);
+        let next = refiner.refine(points, settled.model, &at(delta), judge)?;
+        let done = next.inliers == settled.inliers;
+        settled = next;
         if done {
             break;
         }
     }
-    Some((settled, delta))
+    Some(settled)
+}
+
+/// Standard deviation of a coordinate, from the residuals within the radius at which the consensus is clearest.
+fn core_deviation(points: &Soa, seen: &Candidate, model: &Model) -> Option<f64> {
+    let radius_sq = seen.radius * seen.radius;
+    let affine = Affine::from(&seen.model);
+    let (mut count, mut sum) = (0.0, 0.0);
+    for &i in &seen.inliers {
+        let square = squared_residual(points, &affine, i as usize);
+        // The radius was rounded.
+        if square <= radius_sq * (1.0 + 1e-9) {
+            count += 1.0;
+            sum += square;
+        }
+    }
+    if count < 4.0 {
+        return None;
+    }
+    // Wrong matches within the radius are spread evenly: their mean square is 3/5 of its square.
+    let wrong = ((points.len() as f64 - count) * model.background.chance(seen.radius)).min(0.5 * count);
+    let right = count - wrong;
+    let mean_sq = ((sum - 0.6 * wrong * radius_sq) / right).max(0.01 * radius_sq);
+    // A fit of few points has smaller residuals than the noise, because it spends degrees of freedom.
+    let spent = 3.0 * right / (3.0 * right - model.parameters()).max(1.0);
+    let cut = cut_of((mean_sq / radius_sq).min(1.0));
+    Some(seen.radius / cut * spent.sqrt())
+}
+
+/// The radius, in standard deviations, at which a Gaussian in space has to be cut off so that the mean square of the remaining residuals is this
+/// part of the square of the radius.
+fn cut_of(mean_sq: f64) -> f64 {
+    let (mut low, mut high) = (NEAREST_CUT, FARTHEST_CUT);
+    for _ in 0..30 {
+        let middle = 0.5 * (low + high);
+        (low, high) = if mean_square_within(middle) > mean_sq { (middle, high) } else { (low, middle) };
+    }
+    low
+}
+
+/// Mean square of a Gaussian vector in space that is at most `cut` standard deviations long, relative to `cut²`.
+fn mean_square_within(cut: f64) -> f64 {
+    let density = (2.0 / std::f64::consts::PI).sqrt() * cut * libm::exp(-0.5 * cut * cut);
+    let within = libm::erf(cut * std::f64::consts::FRAC_1_SQRT_2) - density;
+    3.0 * (within - density * cut * cut / 3.0) / (within * cut * cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn a_gaussian_is_recognised_wherever_it_is_cut_off() {
+        let mut random = Random::new(5);
+        let squares: Vec<f64> =
+            (0..200_000).map(|_| (0..3).map(|_| random.gaussian().powi(2)).sum::<f64>()).collect();
+        for cut in [1.6, 2.0, 2.5, 3.0, 4.0] {
+            let within: Vec<f64> = squares.iter().copied().filter(|sq| *sq <= cut * cut).collect();
+            let mean = within.iter().sum::<f64>() / within.len() as f64;
+            let found = cut_of(mean / (cut * cut));
+            assert!((found / cut - 1.0).abs() < 0.03, "{cut} {found}");
+        }
+    }
 }

@@ -1,0 +1,294 @@
+//! The probability that a wrong match agrees with a transform by chance.
+//!
+//! `α(e)` is the share of the targets of *other* matches within `e` of a moved source. Under wrong matches, which pair sources with targets
+//! at random, that is how often a match agrees. The share is at least that of an even distribution in the ellipsoid of the targets. It is
+//! larger where the transform moves the sources to a crowd of targets, and falls more slowly than with `e³` on surfaces, curves and lattices.
+
+use pcr99_base::{
+    Soa,
+    kernel::{
+        consensus::{Affine, squared_residual},
+        near::{RINGS, count_rings, ring_of},
+    },
+};
+
+use super::background::Background;
+
+/// Number of hits from which a count is taken as it is: its standard deviation is below a third.
+const ENOUGH_HITS: u32 = 10;
+/// Number of hits from which a count is precise enough for the verdict.
+const PRECISE_HITS: u32 = 30;
+/// Steepest fall of the share with the radius: that of points that fill space.
+const SPACE: f64 = 3.0;
+/// Sizes of the samples, in matches. A larger one follows only while the outcome depends on it.
+pub(super) const SAMPLES: [usize; 5] = [16, 64, 256, 1024, 4096];
+/// Number of samples tried within a subset of the matches, where the verdict is not final.
+pub(super) const SUBSET_STAGES: usize = 3;
+/// Largest radius of each sample, relative to the extent of the targets. The larger the sample, the smaller the radii at which it has enough
+/// hits; a smaller reach keeps the number of hits, and the time, bounded.
+const REACHES: [f64; 5] = [0.3, 0.3, 0.15, 0.075, 0.0375];
+
+/// `ln α` as a function of the radius.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chance {
+    log_axes: [f64; 3],
+    log_even_share: f64,
+    /// `ln` of the largest radius that was counted, and `ln α` there and at each smaller one; empty when nothing was counted.
+    log_reach: f64,
+    log_share: [f64; RINGS],
+    counted: bool,
+    /// Hits within each radius.
+    hits: [u32; RINGS],
+}
+
+impl Chance {
+    /// The share for evenly distributed targets.
+    pub(super) fn even(background: &Background) -> Self {
+        let log_axes = background.half_axes().map(libm::log);
+        let log_even_share = libm::log(background.share());
+        Self {
+            log_axes,
+            log_even_share,
+            log_reach: 0.0,
+            log_share: [f64::NEG_INFINITY; RINGS],
+            counted: false,
+            hits: [0; RINGS],
+        }
+    }
+
+    /// `ln α` at a radius given by its logarithm.
+    pub(super) fn log_at(&self, log_radius: f64) -> f64 {
+        let even =
+            self.log_even_share + self.log_axes.iter().map(|axis| (log_radius - axis).min(0.0)).sum::<f64>();
+        if self.counted { even.max(self.log_counted(log_radius)).min(0.0) } else { even }
+    }
+
+    /// Whether the share at this radius was counted with a standard deviation below a fifth.
+    pub(super) fn is_precise_at(&self, radius: f64) -> bool {
+        let relative = radius / libm::exp(self.log_reach);
+        self.hits[ring_of((relative * relative).min(1.0))] >= PRECISE_HITS
+    }
+
+    /// The counted share, interpolated between the rings. Beyond the last ring it is constant or falls as it did before; beyond the first it
+    /// grows like the volume, which never understates it.
+    fn log_counted(&self, log_radius: f64) -> f64 {
+        let steps = 2.0 * (self.log_reach - log_radius) / std::f64::consts::LN_2;
+        if steps <= 0.0 {
+            return self.log_share[0] + SPACE * (log_radius - self.log_reach);
+        }
+        let ring = (steps as usize).min(RINGS - 2);
+        let (here, next) = (self.log_share[ring], self.log_share[ring + 1]);
+        here + (next - here) * (steps - ring as f64)
+    }
+}
+
+/// The smallest sample that can show that `α` is at most `share`: without a hit it says four in the number of pairs.
+pub(super) fn first_stage(share: f64) -> usize {
+    let enough = |sample: &usize| 4.0 <= share * (sample * sample) as f64;
+    SAMPLES.iter().position(enough).unwrap_or(SAMPLES.len() - 1)
+}
+
+/// Counts how many targets are near moved sources. Buffers are kept between calls.
+#[derive(Debug, Default)]
+pub(super) struct Counter {
+    /// Sampled matches, sorted by the first coordinate of their target, and those targets.
+    order: Vec<u32>,
+    targets: [Vec<f64>; 3],
+    /// Number of matches and of samples that the targets belong to, where they may be used again.
+    sampled: Option<[usize; 2]>,
+}
+
+impl Counter {
+    /// Forgets the targets of earlier matches.
+    pub(super) fn begin(&mut self) {
+        self.sampled = None;
+    }
+
+    /// The share counted with the sample of that `stage`, and an upper bound on `α` at `delta`. With `keep`, the sorted targets are used again in
+    /// the next call with as many matches; they must be the same.
+    pub(super) fn count(
+        &mut self,
+        points: &Soa,
+        model: &Affine,
+        background: &Background,
+        delta: f64,
+        stage: usize,
+        keep: bool,
+    ) -> (Chance, f64) {
+        let n = points.len();
+        let sample = SAMPLES[stage].min(n);
+        let reach = (REACHES[stage] * background.extent()).max(delta);
+        let half_step = n / (2 * sample);
+        let other =
+            |source: usize| if source + half_step >= n { source + half_step - n } else { source + half_step };
+        let sampled = keep.then_some([n, sample]);
+        if !keep || self.sampled != sampled {
+            let x = |i: u32| points.b[0][i as usize];
+            self.order.clear();
+            self.order.extend(evenly(n, sample).map(|source| other(source) as u32));
+            self.order.sort_unstable_by(|&i, &j| x(i).total_cmp(&x(j)).then(i.cmp(&j)));
+            for (to, from) in self.targets.iter_mut().zip(&points.b) {
+                to.clear();
+                to.extend(self.order.iter().map(|&i| from[i as usize]));
+            }
+            self.sampled = sampled;
+        }
+        let reach_sq = reach * reach;
+        let mut hits = [0_u32; RINGS];
+        for source in evenly(n, sample) {
+            let [x, y, z] = points.source(source);
+            let moved: [f64; 3] = std::array::from_fn(|axis| {
+                let row = model.linear[axis];
+                row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
+            });
+            let start = self.targets[0].partition_point(|x| *x < moved[0] - reach);
+            let end = start + self.targets[0][start..].partition_point(|x| *x <= moved[0] + reach);
+            let window = self.targets.each_ref().map(|column| &column[start..end]);
+            count_rings(window, moved, reach_sq, &mut hits);
+            let own = if half_step == 0 { squared_residual(points, model, source) } else { f64::INFINITY };
+            if own <= reach_sq {
+                let ring = &mut hits[ring_of(own * (1.0 / reach_sq))];
+                *ring = ring.saturating_sub(1);
+            }
+        }
+        // A match is not compared with itself, where the sample of targets holds it.
+        let own = if half_step == 0 { sample } else { 0 };
+        let pairs = (sample * sample - own).max(1) as f64;
+        // From hits per ring to hits within each radius.
+        for ring in (0..RINGS - 1).rev() {
+            hits[ring] += hits[ring + 1];
+        }
+        let chance = Chance {
+            log_reach: libm::log(reach),
+            log_share: log_shares(&hits, pairs),
+            counted: true,
+            hits,
+            ..Chance::even(background)
+        };
+        let within = ring_of((delta * delta / reach_sq).min(1.0));
+        let most = f64::from(hits[within]);
+        (chance, ((most + 3.0 * most.sqrt() + 4.0) / pairs).min(1.0))
+    }
+}
+
+/// `ln` of the shares. Where hits are few, the fall of the last octave with enough of them is continued, but the share is never below what
+/// the hits themselves show.
+fn log_shares(hits: &[u32; RINGS], pairs: f64) -> [f64; RINGS] {
+    let at_least = |hits: u32| libm::log((f64::from(hits) - f64::from(hits).sqrt()).max(0.0) / pairs);
+    let mut shares = [f64::NEG_INFINITY; RINGS];
+    let enough = hits.iter().take_while(|&&hits| hits >= ENOUGH_HITS).count();
+    for (share, &hits) in shares.iter_mut().zip(&hits[..enough]) {
+        *share = libm::log(f64::from(hits) / pairs);
+    }
+    // Two rings are one octave.
+    let fall =
+        if enough >= 3 { (shares[enough - 3] - shares[enough - 1]) / std::f64::consts::LN_2 } else { SPACE };
+    let step = fall.clamp(0.0, SPACE) * 0.5 * std::f64::consts::LN_2;
+    for ring in enough..RINGS {
+        let continued = if ring == 0 { f64::NEG_INFINITY } else { shares[ring - 1] - step };
+        shares[ring] = continued.max(at_least(hits[ring]));
+    }
+    shares
+}
+
+/// The numbers `k·n/count`, rounded down, for `k` from 0 to `count`, without a division for each.
+pub(super) fn evenly(n: usize, count: usize) -> impl Iterator<Item = usize> {
+    let (step, rest) = (n / count, n % count);
+    let next = move |&(place, left): &(usize, usize)| {
+        let left = left + rest;
+        let (carry, left) = if left >= count { (1, left - count) } else { (0, left) };
+        Some((place + step + carry, left))
+    };
+    std::iter::successors(Some((0, 0)), next).take(count).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{evidence::background::tests::cloud, random::Random};
+
+    #[test]
+    fn places_are_even() {
+        for (n, count) in [(1000, 64), (100, 64), (64, 64), (65, 64), (5, 3), (1, 1)] {
+            assert!(evenly(n, count).eq((0..count).map(|k| k * n / count)), "{n} {count}");
+        }
+    }
+
+    fn shrunk(s: f64) -> Affine {
+        Affine { linear: [[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]], translation: [0.0; 3] }
+    }
+
+    /// The share that a full comparison of all sources with all other targets gives.
+    fn exact(points: &Soa, model: &Affine, radius: f64) -> f64 {
+        let n = points.len();
+        let near = |i: usize, j: usize| {
+            let mut pair = Soa::default();
+            for axis in 0..3 {
+                pair.a[axis].push(points.a[axis][i]);
+                pair.b[axis].push(points.b[axis][j]);
+            }
+            squared_residual(&pair, model, 0) <= radius * radius
+        };
+        let hits =
+            (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| i != j && near(i, j)).count();
+        hits as f64 / (n * (n - 1)) as f64
+    }
+
+    #[test]
+    fn all_matches_give_the_exact_share() {
+        let mut points = cloud(300, 1.0, 4);
+        let model = shrunk(0.7);
+        // The targets are denser in the middle.
+        points.b.iter_mut().for_each(|column| column[..150].iter_mut().for_each(|x| *x *= 0.5));
+        let background = Background::of(&points, 1e-15);
+        let (chance, most) = Counter::default().count(&points, &model, &background, 0.1, 3, false);
+        for radius in [0.1, 0.1 * 0.5_f64.sqrt()] {
+            let want = exact(&points, &model, radius).max(background.chance(radius));
+            let got = chance.log_at(radius.ln()).exp();
+            assert!((got / want - 1.0).abs() < 0.02, "{radius}: {got} {want}");
+        }
+        assert!(most > exact(&points, &model, 0.1));
+    }
+
+    /// Two thirds of the targets lie in a tenth of the width; a transform that shrinks the sources moves them all there.
+    #[test]
+    fn a_crowd_is_counted() {
+        let mut points = cloud(3000, 1.0, 4);
+        points.b.iter_mut().for_each(|column| column[..2000].iter_mut().for_each(|x| *x *= 0.1));
+        let background = Background::of(&points, 1e-15);
+        let (chance, _) = Counter::default().count(&points, &shrunk(0.05), &background, 0.1, 2, false);
+        let at = |radius: f64| chance.log_at(radius.ln()).exp();
+        assert!((0.4..0.7).contains(&at(0.1)), "{}", at(0.1));
+        assert!(at(0.01) > 10.0 * background.chance(0.01), "{}", at(0.01));
+    }
+
+    /// On a lattice, points coincide or are a step apart, so the share stays the same below the step.
+    #[test]
+    fn a_lattice_has_a_constant_share() {
+        let mut random = Random::new(2);
+        let mut points = Soa::default();
+        for _ in 0..1000 {
+            for axis in 0..3 {
+                points.a[axis].push(0.1 * random.below(12) as f64);
+                points.b[axis].push(0.1 * random.below(12) as f64);
+            }
+        }
+        let background = Background::of(&points, 1e-15);
+        let (chance, _) = Counter::default().count(&points, &shrunk(1.0), &background, 0.02, 3, false);
+        let at = |radius: f64| chance.log_at(libm::log(radius)).exp();
+        let coincide = 1.0 / 12_f64.powi(3);
+        assert!(
+            (at(0.001) / coincide - 1.0).abs() < 0.2 && (at(1e-6) / coincide - 1.0).abs() < 0.2,
+            "{}",
+            at(1e-6)
+        );
+    }
+
+    /// Without a hit, a sample says four in the number of pairs; the first stage is the first that can say enough.
+    #[test]
+    fn the_first_stage_is_large_enough() {
+        assert_eq!(first_stage(0.5), 0);
+        assert_eq!(first_stage(1e-4), 2);
+        assert_eq!(first_stage(1e-12), SAMPLES.len() - 1);
+    }
+}
