@@ -67,10 +67,29 @@ const FACTS: &[[&str; 4]] = &[
     ["explanation/search.md", "above 0.3 of the extent", "pcr99/src/search/mod.rs", "WIDEST: f64 = 0.3;"],
     [
         "explanation/verdict.md",
-        "`log10_nfa ≤ −1`",
-        "pcr99/src/evidence/mod.rs",
-        "LARGEST_LOG10_NFA: f64 = -1.0;",
+        "`log10_nfa ≤ −2`",
+        "pcr99/src/evidence/false_alarms.rs",
+        "LARGEST_LOG10_NFA: f64 = -2.0;",
     ],
+    [
+        "explanation/verdict.md",
+        "Where fewer than 24",
+        "pcr99/src/evidence/correlation.rs",
+        "SMALLEST_SAMPLE: usize = 24;",
+    ],
+    [
+        "explanation/verdict.md",
+        "falls to three times chance",
+        "pcr99/src/evidence/correlation.rs",
+        "CLEARLY: f64 = 3.0;",
+    ],
+    [
+        "explanation/verdict.md",
+        "a tenth of the extent is assumed",
+        "pcr99/src/evidence/mod.rs",
+        "ASSUMED_PLACE_RADIUS: f64 = 0.1;",
+    ],
+    ["explanation/verdict.md", "by more than 1.5", "pcr99/src/search/candidate.rs", "FAR: f64 = 1.5;"],
     [
         "explanation/verdict.md",
         "at least 11; or at least 4",
@@ -91,9 +110,9 @@ const FACTS: &[[&str; 4]] = &[
     ],
     [
         "explanation/verdict.md",
-        "at most half of the answer's",
+        "at most 0.6 of the answer's",
         "pcr99/src/evidence/mod.rs",
-        "LARGEST_RIVAL_RATIO: f64 = 0.5;",
+        "LARGEST_RIVAL_RATIO: f64 = 0.6;",
     ],
     [
         "explanation/verdict.md",
