@@ -89,7 +89,7 @@ pub(crate) fn matches_manifest(count: u64) -> String {
     (0..count).fold("pair_id,pairs\n".to_owned(), |text, k| format!("{text}p{k},m{k}.csv\n"))
 }
 
-/// All pairs of so many clouds, backwards.
+/// All pairs of this number of clouds, backwards.
 pub(crate) fn clouds_manifest(count: u64) -> String {
     let mut text = "pair_id,source,target\n".to_owned();
     for a in (0..count).rev() {

@@ -10,7 +10,7 @@ use pcr99_batch::{Directory, Ended, Manifest, RunOptions, Settings, run};
 
 use crate::place::{Place, clouds_manifest, matches_manifest};
 
-/// Runs until so many more pairs are made or so; how it ended, and how many are finished.
+/// Runs until about this number of further pairs is made; how it ended, and how many are finished.
 fn go_on(place: &Place, manifest: &Manifest, name: &str, most: usize) -> (Ended, usize) {
     let mut directory = Directory::resume(&place.path(name), manifest).expect("a directory");
     let made = AtomicUsize::new(0);

@@ -54,7 +54,7 @@ fn results(place: &Place, output: &str) -> [String; 3] {
     ["results.csv", "results.jsonl", "summary.json"].map(|name| place.read(&format!("{output}/{name}")))
 }
 
-/// Waits until so many pairs are finished.
+/// Waits until this number of pairs is finished.
 fn wait_for(place: &Place, output: &str, count: usize) {
     let start = Instant::now();
     while finished(place, output).len() < count {

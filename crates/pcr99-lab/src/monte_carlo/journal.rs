@@ -272,7 +272,7 @@ mod tests {
         records
     }
 
-    /// Runs what is missing, at most so many records.
+    /// Runs what is missing, at most this number of records.
     fn go_on(journal: &mut Journal, plan: &Plan, most: usize) -> (Ended, usize) {
         let done = journal.done().clone();
         let made = std::sync::atomic::AtomicUsize::new(0);

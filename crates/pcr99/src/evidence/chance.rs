@@ -24,6 +24,8 @@ const SPACE: f64 = 3.0;
 pub(super) const SAMPLES: [usize; 5] = [16, 64, 256, 1024, 4096];
 /// Number of samples tried within a subset of the matches, where the verdict is not final.
 pub(super) const SUBSET_STAGES: usize = 3;
+/// Index of the sample with which the core of the residuals is found. Where the number of false alarms is smallest depends little on its size.
+pub(super) const CORE_STAGE: usize = 1;
 /// Largest radius of each sample, relative to the extent of the targets. The larger the sample, the smaller the radii at which it has enough
 /// hits; a smaller reach keeps the number of hits, and the time, bounded.
 const REACHES: [f64; 5] = [0.3, 0.3, 0.15, 0.075, 0.0375];

@@ -105,7 +105,7 @@ impl Evidence {
         self.log10_nfa <= LARGEST_LOG10_NFA
     }
 
-    /// The doubt about a consensus of so many `inliers`, or `None` when the evidence confirms it.
+    /// The doubt about a consensus with this number of `inliers`, or `None` when the evidence confirms it.
     ///
     /// The conditions are tested in this order: chance, inliers at few places, an undetermined rotation, a rival.
     pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
@@ -157,8 +157,6 @@ pub(crate) struct Weighed {
     pub(crate) evidence: Evidence,
     /// Independent inliers beyond the number that chance explains: the measure by which candidates are ordered.
     pub(crate) surplus: f64,
-    /// The threshold at which the number of false alarms is smallest.
-    pub(crate) radius: f64,
     /// Whether it exceeds chance against evenly spread wrong matches that are all independent.
     pub(crate) stands_out: bool,
 }
@@ -259,7 +257,23 @@ impl Judge {
         };
         let exceeds_chance = evidence.exceeds_chance();
         let evidence = if exceeds_chance { self.complete(evidence, consensus, background) } else { evidence };
-        Weighed { evidence, surplus, radius: weight.radius, stands_out }
+        Weighed { evidence, surplus, stands_out }
+    }
+
+    /// The threshold at which the number of false alarms of a consensus is smallest; `None` when no threshold holds four independent inliers.
+    pub(crate) fn core_radius(&mut self, consensus: &Consensus<'_>, background: &Background) -> Option<f64> {
+        self.false_alarms.sort(consensus, self.place_radius.unwrap_or(0.0), background.finest());
+        let model = Affine::from(consensus.model);
+        let (chance, _) = self.counter.count(
+            consensus.points,
+            &model,
+            background,
+            consensus.delta,
+            chance::CORE_STAGE,
+            true,
+        );
+        let weight = self.false_alarms.weigh(consensus.points.len(), &chance, 0.0);
+        (weight.radius > 0.0).then_some(weight.radius)
     }
 
     /// The weight of a consensus among all matches, with neighbours counted once. The correlation is measured when the outcome depends on it, and again

@@ -31,8 +31,6 @@ pub(super) struct Candidate {
     pub(super) surplus: f64,
     /// The inlier threshold, in normalised units.
     pub(super) delta: f64,
-    /// The radius at which the number of false alarms is smallest, in normalised units.
-    pub(super) radius: f64,
     /// Whether it was refined on all matches already.
     pub(super) promoted: bool,
     /// Whether it exceeds chance against an even background. Then its pairs need not be tried again.
@@ -206,6 +204,44 @@ impl Refiner {
         self.judged(points, model, known, judge)
     }
 
+    /// The core of the residuals of `model` up to `known.delta`: the radius at which the number of false alarms is smallest, and the squared
+    /// residuals within; `None` when no radius holds four independent inliers.
+    pub(super) fn core(
+        &mut self,
+        points: &Soa,
+        model: &Similarity,
+        known: &Model,
+        judge: &mut Judge,
+    ) -> Option<(f64, &[f64])> {
+        self.collect(points, model, known.delta);
+        self.list_inliers();
+        let radius = judge.core_radius(&self.consensus(points, model, known), &known.background)?;
+        // The radius was rounded.
+        let limit = radius * radius * (1.0 + 1e-9);
+        self.inlier_residuals.retain(|square| *square <= limit);
+        Some((radius, &self.inlier_residuals))
+    }
+
+    /// Lists the matches within the threshold, with their squared residuals.
+    fn list_inliers(&mut self) {
+        list(&self.mask, &mut self.inliers);
+        self.inlier_residuals.clear();
+        self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
+    }
+
+    /// The consensus of `model` among the matches that were listed.
+    fn consensus<'a>(&'a self, points: &'a Soa, model: &'a Similarity, known: &Model) -> Consensus<'a> {
+        Consensus {
+            points,
+            model,
+            inliers: &self.inliers,
+            residuals: &self.inlier_residuals,
+            sum: sum(&self.inlier_residuals),
+            delta: known.delta,
+            parameters: known.parameters(),
+        }
+    }
+
     fn judged(
         &mut self,
         points: &Soa,
@@ -213,39 +249,18 @@ impl Refiner {
         known: &Model,
         judge: &mut Judge,
     ) -> Option<Candidate> {
-        list(&self.mask, &mut self.inliers);
+        self.list_inliers();
         if self.inliers.len() < 3 {
             return None;
         }
-        self.inlier_residuals.clear();
-        self.inlier_residuals.extend(self.inliers.iter().map(|&i| self.residuals[i as usize]));
-        let consensus = Consensus {
-            points,
-            model: &model,
-            inliers: &self.inliers,
-            residuals: &self.inlier_residuals,
-            sum: sum(&self.inlier_residuals),
-            delta: known.delta,
-            parameters: known.parameters(),
-        };
+        let consensus = self.consensus(points, &model, known);
         let penalty = if known.is_at_bound(&model) { AT_BOUND_PENALTY } else { 0.0 };
-        let Weighed { evidence, surplus, radius, stands_out } =
+        let Weighed { evidence, surplus, stands_out } =
             judge.weigh(&consensus, &known.background, penalty, known.scope);
         let rmse = (consensus.sum / self.inliers.len() as f64).sqrt();
         let (inliers, mask) = (self.inliers.clone(), self.mask.clone());
         let delta = known.delta;
-        Some(Candidate {
-            model,
-            inliers,
-            mask,
-            rmse,
-            evidence,
-            surplus,
-            delta,
-            radius,
-            promoted: false,
-            stands_out,
-        })
+        Some(Candidate { model, inliers, mask, rmse, evidence, surplus, delta, promoted: false, stands_out })
     }
 
     /// Computes residuals and inlier mask of `model`.

@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// Number of inliers from which another consensus is a rival of one with so many `inliers`: enough for a share of the evidence, and enough to exceed
+    /// Number of inliers from which another consensus is a rival of one with `inliers` inliers: enough for a share of the evidence, and enough to exceed
     /// chance.
     pub(super) fn rival_of(&self, inliers: usize) -> usize {
         let share = (Evidence::LARGEST_RIVAL_RATIO * inliers as f64).ceil() as usize;
@@ -147,9 +147,9 @@ impl Goal {
         libm::log(self.miss_probability) / libm::log1p(-RECOGNITION_RATE * share * share)
     }
 
-    /// Smallest subset that holds enough of it.
+    /// Smallest subset that holds enough of it, with a little to spare: the number of inliers may still change by a few.
     fn smallest_subset(self, n: usize) -> usize {
-        smallest_subset(n, self.right, self.miss_probability)
+        smallest_subset(n, self.right - self.right / 32, self.miss_probability)
     }
 }
 

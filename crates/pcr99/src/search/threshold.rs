@@ -8,10 +8,7 @@
 //! 3. A last search with the threshold found makes sure that no larger consensus was missed.
 
 use super::candidate::{Candidate, Model, Refiner};
-use pcr99_base::{
-    Soa,
-    kernel::consensus::{Affine, squared_residual},
-};
+use pcr99_base::Soa;
 
 use crate::evidence::Judge;
 
@@ -46,9 +43,11 @@ pub(super) fn settle(
     let mut settled = candidate.clone();
     for _ in 0..ITERATIONS {
         let reach = (LOOK_AHEAD * settled.delta).min(WIDEST_CORE * extent);
-        let seen = refiner.judge(points, settled.model, &at(reach), judge)?;
         // Too few inliers say nothing about the noise.
-        let Some(sigma) = core_deviation(points, &seen, model) else { break };
+        let Some((radius, residuals)) = refiner.core(points, &settled.model, &at(reach), judge) else {
+            break;
+        };
+        let sigma = core_deviation(radius, residuals, points.len(), model);
         let delta = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(WIDEST * extent);
         let next = refiner.refine(points, settled.model, &at(delta), judge)?;
         let done = next.inliers == settled.inliers;
@@ -60,30 +59,18 @@ pub(super) fn settle(
     Some(settled)
 }
 
-/// Standard deviation of a coordinate, from the residuals within the radius at which the consensus is clearest.
-fn core_deviation(points: &Soa, seen: &Candidate, model: &Model) -> Option<f64> {
-    let radius_sq = seen.radius * seen.radius;
-    let affine = Affine::from(&seen.model);
-    let (mut count, mut sum) = (0.0, 0.0);
-    for &i in &seen.inliers {
-        let square = squared_residual(points, &affine, i as usize);
-        // The radius was rounded.
-        if square <= radius_sq * (1.0 + 1e-9) {
-            count += 1.0;
-            sum += square;
-        }
-    }
-    if count < 4.0 {
-        return None;
-    }
+/// Standard deviation of a coordinate, from the squared residuals within the radius at which the consensus is clearest among `n` matches.
+fn core_deviation(radius: f64, residuals: &[f64], n: usize, model: &Model) -> f64 {
+    let (count, radius_sq) = (residuals.len() as f64, radius * radius);
+    let sum: f64 = residuals.iter().sum();
     // Wrong matches within the radius are spread evenly: their mean square is 3/5 of its square.
-    let wrong = ((points.len() as f64 - count) * model.background.chance(seen.radius)).min(0.5 * count);
+    let wrong = ((n as f64 - count) * model.background.chance(radius)).min(0.5 * count);
     let right = count - wrong;
     let mean_sq = ((sum - 0.6 * wrong * radius_sq) / right).max(0.01 * radius_sq);
     // A fit of few points has smaller residuals than the noise, because it spends degrees of freedom.
     let spent = 3.0 * right / (3.0 * right - model.parameters()).max(1.0);
     let cut = cut_of((mean_sq / radius_sq).min(1.0));
-    Some(seen.radius / cut * spent.sqrt())
+    radius / cut * spent.sqrt()
 }
 
 /// The radius, in standard deviations, at which a Gaussian in space has to be cut off so that the mean square of the remaining residuals is this
