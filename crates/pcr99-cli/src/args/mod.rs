@@ -138,6 +138,32 @@ pub struct Page {
     pub no_points: bool,
 }
 
+/// What `solve` and `register` print, and where.
+#[derive(Debug, ClapArgs)]
+pub struct PrintedResult {
+    /// Print the result as one JSON document (same as --format json).
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Summary)]
+    format: Format,
+    /// Write the result to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+impl PrintedResult {
+    /// What to print.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    /// Whether a summary goes to standard output.
+    pub(crate) fn is_summary_on_screen(&self) -> bool {
+        self.format() == Format::Summary && self.output.is_none()
+    }
+}
+
 /// What to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {

@@ -8,7 +8,7 @@ use pcr99_cloud::Refinement;
 use pcr99_plan::{GivenScale, RegisterOptions};
 
 use super::{
-    Format,
+    PrintedResult,
     values::{number, place, whole},
 };
 
@@ -58,15 +58,9 @@ pub struct Register {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// Print the result as one JSON document (same as --format json).
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// What to print.
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    pub format: Format,
-    /// Write the result to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// The printed result.
+    #[command(flatten)]
+    pub printed: PrintedResult,
     /// Write the source cloud, moved onto the target, to this file. Only a registered cloud is written.
     #[arg(long, value_name = "FILE")]
     pub write_aligned: Option<PathBuf>,
@@ -116,10 +110,5 @@ impl Register {
             time_limit: self.time_limit,
             seed: Some(self.seed),
         }
-    }
-
-    /// What to print.
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
     }
 }

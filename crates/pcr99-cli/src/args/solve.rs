@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use pcr99_plan::{GivenScale, Method, PaperOptions, SolveOptions};
 
 use super::{
-    Format,
+    PrintedResult,
     values::{method, number, whole},
 };
 
@@ -62,15 +62,9 @@ pub struct Solve {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// Print the result as one JSON document (same as --format json).
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// What to print.
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    pub format: Format,
-    /// Write the result to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// The printed result.
+    #[command(flatten)]
+    pub printed: PrintedResult,
     /// Write a self-contained HTML page to this file: the verdict, both point sets before and after in 3-D, residuals, the transform.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
@@ -150,10 +144,5 @@ impl Solve {
                 hypothesis_limit,
             },
         }
-    }
-
-    /// What to print.
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let plan = plan(options)?;
     let clouds = [read(&options.source, args.quiet)?, read(&options.target, args.quiet)?];
     let found = search(&plan, &clouds, options, args)?;
-    let result = match options.format() {
+    let result = match options.printed.format() {
         Format::Json => {
             let inputs = Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
             Document::of_clouds(&found).with_inputs(Some(inputs)).to_json()
@@ -41,7 +41,7 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
             found.target_from_source.as_ref().map_or(String::new(), output::matrix)
         }
     };
-    let is_summary = options.format() == Format::Summary && options.output.is_none();
+    let is_summary = options.printed.is_summary_on_screen();
     let terminal = Terminal::here().filter(|_| is_summary && !args.quiet);
     let drawn = terminal.and_then(|terminal| drawn(terminal, &found, &clouds));
     let view = files.page.as_ref().map(|_| {
@@ -73,7 +73,7 @@ struct Files {
 
 impl Files {
     fn check(options: &Register) -> Result<Self> {
-        let result = Sink::new(options.output.as_deref())?;
+        let result = Sink::new(options.printed.output.as_deref())?;
         if let Some(path) = &options.write_aligned {
             CloudFormat::of(path)?;
         }

@@ -19,12 +19,12 @@ use crate::{
 };
 
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
-    let sink = Sink::new(options.output.as_deref())?;
+    let sink = Sink::new(options.printed.output.as_deref())?;
     let page = PageFile::new(options.page.as_deref(), &[("--output", &sink)])?;
     let plan = SolvePlan::new(&options.options())?;
     let given = read(options, args)?;
     let (found, method) = (search(&plan, &given, args)?, plan.method().name());
-    let result = match options.format() {
+    let result = match options.printed.format() {
         Format::Json => Document::of_matches(method, &found).with_inputs(Some(inputs(options))).to_json(),
         Format::Summary => output::match_summary(method, &found),
         Format::Matrix => {
@@ -38,7 +38,7 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
         page.write(args, [view(options, method, &given, &found)])?;
     }
     sink.write(|out| out.write_all(result.as_bytes()))?;
-    let is_summary = options.format() == Format::Summary && options.output.is_none();
+    let is_summary = options.printed.is_summary_on_screen();
     if let Some(terminal) = Terminal::here().filter(|_| is_summary && !args.quiet) {
         show(terminal, &given, &found);
         say(&page::next_command(args, options.page.as_deref()));
