@@ -58,6 +58,10 @@ const BAND: f64 = 0.15;
 const DEEPEST: f64 = 0.5;
 /// How many fewer, in standard deviations.
 const CLEARLY: f64 = 2.0;
+/// Smallest share of the matches at which the modes are apart.
+const LEAST_APART: f64 = 0.25;
+/// Smallest ratio of the mean square residual of one fit to all matches to that of the larger mode. Halves of a single Gaussian give 1.3.
+const LEAST_GAIN: f64 = 1.4;
 /// Smallest size of the second mode, relative to the first.
 const LEAST_SHARE: f64 = 0.1;
 
@@ -187,10 +191,11 @@ fn assign(points: &Soa, pool: &[u32], known: &Model, sigma: f64, models: [Simila
     let mut models = models;
     let mut groups = [Vec::new(), Vec::new()];
     for _ in 0..REFITS {
-        let mut bands = [0_usize; 3];
+        let mut bands = Bands::default();
         let next = groups_of(points, pool, &models, sigma, &mut bands);
-        let [at_first, between, at_second] = bands;
-        if !is_gap(between as f64, at_first.min(at_second) as f64) {
+        let Bands { at: [at_first, between, at_second], apart } = bands;
+        let is_apart = apart as f64 >= LEAST_APART * pool.len() as f64;
+        if !is_apart || !is_gap(between as f64, at_first.min(at_second) as f64) {
             return None;
         }
         let done = next == groups;
@@ -206,6 +211,12 @@ fn assign(points: &Soa, pool: &[u32], known: &Model, sigma: f64, models: [Simila
         groups.swap(0, 1);
     }
     let rmse = least_squares::rmse(points, &groups[0], &models[0])?;
+    // One broad cluster that is cut in two has little more spread than its halves.
+    let together = groups.concat();
+    let whole = least_squares::rmse(points, &together, &known.fit(points, &together, |_| 1.0)?)?;
+    if whole * whole < LEAST_GAIN * rmse * rmse {
+        return None;
+    }
     let freedom = 3.0 * groups[0].len() as f64 - known.parameters();
     let sigma = rmse * (groups[0].len() as f64 / freedom.max(1.0)).sqrt();
     let sizes = groups.map(|group| group.len());
@@ -217,13 +228,21 @@ fn is_gap(between: f64, at_smaller: f64) -> bool {
     between <= DEEPEST * at_smaller && at_smaller - between >= CLEARLY * (at_smaller + between).sqrt()
 }
 
-/// The matches that follow each mode, and how many of those where the modes are apart lie at the first, half-way between, and at the second.
+/// Matches at which the two modes are apart.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bands {
+    /// How many of them lie at the first mode, half-way between, and at the second.
+    at: [usize; 3],
+    apart: usize,
+}
+
+/// The matches that follow each mode, and the bands.
 fn groups_of(
     points: &Soa,
     pool: &[u32],
     models: &[Similarity; 2],
     sigma: f64,
-    bands: &mut [usize; 3],
+    bands: &mut Bands,
 ) -> [Vec<u32>; 2] {
     let mut groups = [Vec::new(), Vec::new()];
     for &i in pool {
@@ -239,7 +258,8 @@ fn groups_of(
             continue;
         }
         if distance_sq >= (LEAST_DISTANCE * sigma).powi(2) {
-            for (band, at) in bands.iter_mut().zip([0.0, 0.5, 1.0]) {
+            bands.apart += 1;
+            for (band, at) in bands.at.iter_mut().zip([0.0, 0.5, 1.0]) {
                 *band += usize::from((along - at).abs() <= BAND);
             }
         }
