@@ -51,7 +51,7 @@ pub(crate) struct Daniel {
     /// Matches that are length-consistent with the first one, by index and as columns.
     near: Vec<u32>,
     near_points: Soa,
-    /// The same matches as rows for random access: source, then target.
+    /// The matches as rows for random access: source, then target.
     near_rows: Vec<[f64; 6]>,
     stored: Stored,
     tried: Tried,

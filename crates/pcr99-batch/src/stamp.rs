@@ -60,7 +60,7 @@ mod tests {
         fs::write(&path, "1 2 3\n").expect("a file");
         let one = Stamp::of(&path);
         assert!(one.is_some() && one == Stamp::of(&path));
-        // Of the same size, but later.
+        // A file of the same size, but later.
         let file = fs::File::options().write(true).open(&path).expect("the file");
         file.set_modified(UNIX_EPOCH + std::time::Duration::from_nanos(1_700_000_000_000_000_001))
             .expect("a time");

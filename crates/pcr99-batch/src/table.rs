@@ -109,7 +109,7 @@ fn count(value: Option<usize>) -> String {
     value.map_or(String::new(), |count| count.to_string())
 }
 
-/// The same digits as in the documents; −∞ is an empty cell.
+/// A number with the digits of the documents; −∞ is an empty cell.
 fn number(value: Option<f64>) -> String {
     value.and_then(serde_json::Number::from_f64).map_or(String::new(), |number| number.to_string())
 }

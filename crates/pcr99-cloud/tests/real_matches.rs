@@ -182,7 +182,7 @@ fn no_larger_consensus_is_missed() {
     );
 }
 
-/// The same matches with an unknown scale.
+/// All match files again, with an unknown scale.
 #[test]
 fn an_unknown_scale_is_not_made_up() {
     let Some(data) = data() else { return };

@@ -273,7 +273,7 @@ fn unrelated_clouds_are_not_registered() {
     });
     let found = run(&source, &target, &RegisterParams::new());
     assert_eq!(found.status, Status::NotReliable, "{}", found.reason());
-    // The same landscape in millimetres and in metres.
+    // One landscape in millimetres and in metres.
     let (source, target) = pair(15, &motion(15, 1.0, 1.0), 0.01);
     let grow = Similarity::from_quaternion(1000.0, [1.0, 0.0, 0.0, 0.0], [0.0; 3]).expect("a similarity");
     let found = run(&moved(&source, &grow), &target, &RegisterParams::new());

@@ -302,14 +302,14 @@ impl Document {
         either!(self, document => document.seconds.as_ref())
     }
 
-    /// The same document with the names of its input files.
+    /// Adds the names of the input files.
     #[must_use]
     pub fn with_inputs(mut self, inputs: Option<Inputs>) -> Self {
         either!(&mut self, document => document.inputs = inputs);
         self
     }
 
-    /// The same document with other times, or without.
+    /// Replaces the times, or leaves them out.
     #[must_use]
     pub fn with_seconds(mut self, seconds: Option<Seconds>) -> Self {
         either!(&mut self, document => document.seconds = seconds);

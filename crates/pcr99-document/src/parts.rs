@@ -47,7 +47,7 @@ impl Inputs {
         Self { source: Some(source.to_owned()), target: Some(target.to_owned()), pairs: None }
     }
 
-    /// The same inputs with a file of index pairs.
+    /// Adds a file of index pairs.
     #[must_use]
     pub fn with_pairs(self, pairs: &str) -> Self {
         Self { pairs: Some(pairs.to_owned()), ..self }

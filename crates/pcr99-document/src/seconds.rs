@@ -45,7 +45,7 @@ impl Seconds {
         &self.stages
     }
 
-    /// The same stages with another total, for instance one that includes the reading of files.
+    /// Replaces the total, for instance one that includes the reading of files.
     #[must_use]
     pub fn with_total(self, total: f64) -> Self {
         Self { total, ..self }

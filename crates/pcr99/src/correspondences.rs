@@ -543,7 +543,7 @@ mod tests {
         let source = [[10.0, 20.0, 30.0], [12.0, 20.0, 30.0], [10.0, 25.0, 31.0]];
         let target = source.map(|p| truth.apply(p));
         let pairs = Correspondences::new(&source, &target).unwrap();
-        // The same motion between normalised coordinates.
+        // The motion between normalised coordinates.
         let scale = 3.0 * pairs.source.unit / pairs.target.unit;
         let moved = truth.apply(pairs.source.center);
         let shift = std::array::from_fn(|axis| (moved[axis] - pairs.target.center[axis]) / pairs.target.unit);

@@ -65,7 +65,7 @@ pub(crate) struct Browser {
     /// Messages that are no answers.
     events: Vec<Value>,
     calls: u64,
-    /// Of the one tab.
+    /// Identifier of the one tab.
     session: Option<String>,
     _profile: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,

@@ -391,7 +391,7 @@ fn one_patch_is_a_guess() {
     simulate(&place, "--points 40 --outliers 1");
     let mut all = rows(&place);
     for row in exact_matches() {
-        // The same motion everywhere, within less than the threshold.
+        // All methods find one motion, within less than the threshold.
         let near = |k: usize| 0.1 + 0.002 * row[k];
         all.push([near(0), near(1), near(2), near(0) - 0.3, near(1) + 0.2, near(2)]);
     }

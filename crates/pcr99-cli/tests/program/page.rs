@@ -50,7 +50,7 @@ fn the_page_does_not_change_what_is_printed() {
     assert!(page.contains("<b>Registered:</b> 12 of 12 matches agree"), "the verdict");
     assert!(page.contains("pcr99 solve m.csv --threshold 0.01 --format matrix --page p.html"), "the command");
     assert!(page.contains(concat!("pcr99 ", env!("CARGO_PKG_VERSION"))), "the version");
-    // Of its own size, not of the library's.
+    // The page itself, without the library.
     assert!(page.len() < 5_500_000, "{} bytes", page.len());
 }
 

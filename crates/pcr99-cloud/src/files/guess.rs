@@ -65,7 +65,7 @@ pub(crate) struct Unnamed {
 }
 
 impl Unnamed {
-    /// Of tables of this width.
+    /// The names for tables of this width.
     pub(crate) fn new(width: usize, habit: Habit) -> Self {
         let extra = width.saturating_sub(3);
         Self { extra, habit, values: Vec::new(), numbers: !readings(extra, habit).is_empty() }

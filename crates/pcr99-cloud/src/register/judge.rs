@@ -221,7 +221,7 @@ impl Case<'_> {
         if is_refuted {
             return None;
         }
-        // The same tests as fractions, to say by how much each failed.
+        // Each test as a fraction, to say by how much each failed.
         let explained_ratio = finite_ratio(votes.explained, this.explained);
         let inlier_ratio = finite_ratio(other.inliers as f64, self.this.inliers as f64);
         let net = [

@@ -217,7 +217,7 @@ impl Candidate {
 pub(super) struct Attempt {
     /// Matches as indices into the two sampled clouds.
     pairs: Vec<[usize; 2]>,
-    /// The same matches as coordinates.
+    /// Coordinates of the matches.
     matches: Correspondences,
     found: Registration,
 }

@@ -43,7 +43,7 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// The same matches with source and target exchanged.
+    /// Exchanges source and target.
     pub fn reversed(self) -> Self {
         Self { source: self.target, target: self.source }
     }

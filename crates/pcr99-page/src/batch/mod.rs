@@ -184,7 +184,7 @@ const HEADS: [Head; 7] = [
 
 /// Pairs with the same status and the same doubt.
 struct Group<'a> {
-    /// Of the first of them.
+    /// Outcome of the first of them.
     outcome: &'a BatchOutcome,
     count: usize,
 }
@@ -216,7 +216,7 @@ impl BatchPage {
         Self { program: program.to_owned(), command: None, rows }
     }
 
-    /// The same page with the command that makes it.
+    /// Adds the command that makes it.
     #[must_use]
     pub fn with_command(self, command: &str) -> Self {
         Self { command: Some(command.to_owned()), ..self }

@@ -196,7 +196,7 @@ pub(crate) struct Row {
     /// Order and unit of the numbers.
     pub(crate) note: &'static str,
     pub(crate) read: String,
-    /// The same with all digits.
+    /// The text to copy, with all digits.
     pub(crate) copy: String,
 }
 

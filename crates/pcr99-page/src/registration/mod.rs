@@ -64,13 +64,13 @@ impl RegistrationPage {
         Self { program: program.to_owned(), command: None, views: Vec::new() }
     }
 
-    /// The same page with the command that makes it.
+    /// Adds the command that makes it.
     #[must_use]
     pub fn with_command(self, command: &str) -> Self {
         Self { command: Some(command.to_owned()), ..self }
     }
 
-    /// The same page with a further registration.
+    /// Adds a further registration.
     #[must_use]
     pub fn with_view(mut self, view: RegistrationView) -> Self {
         self.views.push(view);

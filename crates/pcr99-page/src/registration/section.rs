@@ -34,7 +34,7 @@ pub(super) struct PoseText {
     pub(super) place: usize,
     /// Beside the switch.
     pub(super) short: String,
-    /// Of the switch, for those who cannot see it.
+    /// Name of the switch, for those who cannot see it.
     pub(super) label: String,
     /// In the table.
     pub(super) name: String,

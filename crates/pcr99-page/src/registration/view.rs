@@ -307,26 +307,26 @@ impl RegistrationView {
         }
     }
 
-    /// The same view with the names of source and target, such as those of their files.
+    /// Sets the names of source and target, such as those of their files.
     #[must_use]
     pub fn with_names(self, source: &str, target: &str) -> Self {
         Self { names: Some([source, target].map(str::to_owned)), ..self }
     }
 
-    /// The same view with a heading, for a page of several.
+    /// Adds a heading, for a page of several.
     #[must_use]
     pub fn with_title(self, title: &str) -> Self {
         Self { title: Some(title.to_owned()), ..self }
     }
 
-    /// The same view with a further fact below the status, such as an error against a known truth.
+    /// Adds a further fact below the status, such as an error against a known truth.
     #[must_use]
     pub fn with_fact(mut self, name: &str, value: &str) -> Self {
         self.facts.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same view with the whole clouds, for matches between some of their points.
+    /// Adds the whole clouds, for matches between some of their points.
     #[must_use]
     pub fn with_clouds(self, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
         Self {

@@ -362,7 +362,7 @@ impl Judge {
         penalty: f64,
         most: f64,
     ) -> bool {
-        // Of many inliers an even sample is counted. It stands for a sample of the matches.
+        // An even sample is counted where inliers are many. It stands for a sample of the matches.
         let step = consensus.inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
         let n = consensus.points.len() / step;
         let radius = ASSUMED_PLACE_RADIUS * background.common_extent(consensus.model.scale());

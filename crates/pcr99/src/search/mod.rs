@@ -157,7 +157,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The same model for a subset of the matches.
+    /// The model for a subset of the matches.
     fn in_subset(&self) -> Model {
         Model { scope: Scope::Subset, ..self.model }
     }

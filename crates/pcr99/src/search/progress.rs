@@ -77,7 +77,7 @@ impl Progress {
         share.max(self.fewest_inliers)
     }
 
-    /// The same within a subset of `size` of the `n` matches, which holds a part of each consensus.
+    /// Number of inliers of a rival within a subset of `size` of the `n` matches, which holds a part of each consensus.
     pub(super) fn rival_in_subset(&self, inliers: usize, size: usize, n: usize) -> usize {
         let share = (Evidence::LARGEST_RIVAL_RATIO * inliers as f64).ceil() as usize;
         share.max(self.fewest_inliers * size / n)

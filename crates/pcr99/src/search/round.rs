@@ -13,7 +13,7 @@ use crate::{StopReason, stop::StopCheck};
 
 /// Contrast from which a pair is tried in the first pass, in standard deviations.
 pub(super) const FIRST_CONTRAST: f32 = 1.5;
-/// The same while larger subsets are still to come, in which a consensus stands out more clearly.
+/// Contrast from which a pair is tried while larger subsets are still to come, in which a consensus stands out more clearly.
 const CLEAR_CONTRAST: f32 = 2.5;
 /// Pairs tried for other candidates once none can exceed the best.
 const RUNNERS_UP: usize = 32;

@@ -75,9 +75,9 @@ pub enum NpyError {
 /// One element of an array.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Value {
-    /// Of an integer type.
+    /// Integer type.
     Integer(i128),
-    /// Of a floating type.
+    /// Floating-point type.
     Float(f64),
 }
 

@@ -78,7 +78,7 @@ pub(super) fn permutation(n: usize, random: &mut Random) -> Matches {
     let surface = |n: usize, random: &mut Random| match seed % 3 {
         0 => shape(&Shape::Knot, n, random),
         1 => shape(&Shape::Cube, n, random),
-        // The same planes, whatever the number of points.
+        // The planes are equal, whatever the number of points.
         _ => clouds::on_planes(n, &mut Random::new(seed)),
     };
     if integer(0, 2, random) == 0 {
