@@ -7,20 +7,20 @@ use crate::{
     Similarity, Soa,
     eigen::symmetric_eigen,
     kernel::{
-        consensus::{Affine, squared_residual},
+        consensus::{Affine, squared_distance, squared_residual},
         sums::FitSums,
     },
     similarity::rotation_of,
     vector::{cross, dot, rotate},
 };
 
-/// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`; `None` when they do not determine it: fewer than three, or all
-/// on a line.
+/// The similarity that minimises `Σ ‖s·R·a + t − b‖²` over `inliers`, each weighted by its precision; `None` when they do not determine it: fewer
+/// than three, or all on a line.
 pub fn fit(points: &Soa, inliers: &[u32], known_scale: Option<f64>) -> Option<Similarity> {
     fit_weighted(points, inliers, known_scale, |_| 1.0)
 }
 
-/// As [`fit`], with a weight for each of the `inliers`, by their position in the list.
+/// As [`fit`], with a further weight for each of the `inliers`, by their position in the list.
 pub fn fit_weighted(
     points: &Soa,
     inliers: &[u32],
@@ -32,7 +32,8 @@ pub fn fit_weighted(
     }
     let mut sums = FitSums::default();
     for (k, &i) in inliers.iter().enumerate() {
-        let (a, b, w) = (points.source(i as usize), points.target(i as usize), weight(k));
+        let (a, b) = (points.source(i as usize), points.target(i as usize));
+        let w = weight(k) * points.precision_of(i as usize);
         sums.count += w;
         for row in 0..3 {
             let wa = w * a[row];
@@ -73,10 +74,24 @@ pub fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> 
     })
 }
 
-/// Root mean square residual over `inliers`; `None` when there are none.
+/// Root mean square distance between moved sources and targets over `inliers`, whatever their precision; `None` when there are none.
 pub fn rmse(points: &Soa, inliers: &[u32], model: &Similarity) -> Option<f64> {
+    mean_root(points, inliers, model, squared_distance)
+}
+
+/// Root mean square residual over `inliers`, each relative to its noise; `None` when there are none. It equals [`rmse`] when all matches are alike.
+pub fn relative_rmse(points: &Soa, inliers: &[u32], model: &Similarity) -> Option<f64> {
+    mean_root(points, inliers, model, squared_residual)
+}
+
+fn mean_root(
+    points: &Soa,
+    inliers: &[u32],
+    model: &Similarity,
+    square: impl Fn(&Soa, &Affine, usize) -> f64,
+) -> Option<f64> {
     let model = Affine::from(model);
-    let sum: f64 = inliers.iter().map(|&i| squared_residual(points, &model, i as usize)).sum();
+    let sum: f64 = inliers.iter().map(|&i| square(points, &model, i as usize)).sum();
     (!inliers.is_empty()).then(|| (sum / inliers.len() as f64).sqrt())
 }
 
@@ -200,6 +215,24 @@ mod tests {
         }
     }
 
+    /// A match with twice the precision counts as often as two copies of it.
+    #[test]
+    fn precision_is_a_weight() {
+        let mut points = test_points::random(20, 9);
+        let inliers: Vec<u32> = (0..20).collect();
+        let doubled: Vec<u32> = (0..20).chain(0..5).collect();
+        let copies = fit(&points, &doubled, None).unwrap();
+        points.precision = (0..20).map(|i| if i < 5 { 2.0 } else { 1.0 }).collect();
+        let weighted = fit(&points, &inliers, None).unwrap();
+        assert!((copies.scale() / weighted.scale() - 1.0).abs() < 1e-12);
+        for (one, other) in copies.translation().into_iter().zip(weighted.translation()) {
+            assert!((one - other).abs() < 1e-12);
+        }
+        let twice = relative_rmse(&points, &inliers[..5], &copies).unwrap()
+            / rmse(&points, &inliers[..5], &copies).unwrap();
+        assert!((twice - 2.0_f64.sqrt()).abs() < 1e-12, "{twice}");
+    }
+
     /// Both ways find the same quaternion, also where the eigenvalues are near each other, of any size, mirrored or flat.
     #[test]
     fn quickly_is_as_good_as_carefully() {
@@ -249,7 +282,7 @@ mod tests {
                 let place = |axis: usize| (0..9).map(|i| from[axis] + f64::from(i) * along[axis]).collect();
                 std::array::from_fn(place)
             };
-            let points = Soa { a: on(a_from, a_along), b: on(b_from, b_along) };
+            let points = Soa::new(on(a_from, a_along), on(b_from, b_along));
             assert_eq!(fit(&points, &(0..9).collect::<Vec<_>>(), None), None);
         }
     }
@@ -258,8 +291,7 @@ mod tests {
     fn a_line_fixes_no_rotation() {
         let along: Vec<f64> = (0..9).map(f64::from).collect();
         let zeros = vec![0.0; 9];
-        let points =
-            Soa { a: [along.clone(), zeros.clone(), zeros.clone()], b: [zeros.clone(), along, zeros] };
+        let points = Soa::new([along.clone(), zeros.clone(), zeros.clone()], [zeros.clone(), along, zeros]);
         assert_eq!(fit(&points, &(0..9).collect::<Vec<_>>(), None), None);
         assert_eq!(fit(&points, &[0, 1], None), None);
     }

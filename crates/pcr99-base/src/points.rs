@@ -3,15 +3,31 @@
 /// Matched points, one array per coordinate: match `i` pairs source point `i` with target point `i`.
 ///
 /// All six arrays have the same length. Loops over them need no gather instructions, so the compiler vectorises them.
+///
+/// Matches may differ in noise. `precision` then holds `1/s²` for each, where `s` is the standard deviation of its noise relative to that of the median
+/// match. Residuals are divided by `s` and fits weight a match with `1/s²`, so all matches have the noise of the median match.
 #[derive(Debug, Clone, Default)]
 pub struct Soa {
     /// Source points `a`: x, y and z.
     pub a: [Vec<f64>; 3],
     /// Target points `b`: x, y and z.
     pub b: [Vec<f64>; 3],
+    /// Precision `1/s²` of each match; empty when all are alike.
+    pub precision: Vec<f64>,
 }
 
 impl Soa {
+    /// Matches that are all equally precise.
+    pub fn new(a: [Vec<f64>; 3], b: [Vec<f64>; 3]) -> Self {
+        Self { a, b, precision: Vec::new() }
+    }
+
+    /// Precision of match `i`: 1 when all are alike.
+    #[inline]
+    pub fn precision_of(&self, i: usize) -> f64 {
+        if self.precision.is_empty() { 1.0 } else { self.precision[i] }
+    }
+
     /// Number of matches.
     #[inline]
     pub fn len(&self) -> usize {
@@ -42,6 +58,10 @@ impl Soa {
         for (to, from) in columns {
             to.clear();
             to.extend(order.iter().map(|&i| from[i as usize]));
+        }
+        self.precision.clear();
+        if !other.precision.is_empty() {
+            self.precision.extend(order.iter().map(|&i| other.precision[i as usize]));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Number of inliers of a hypothesis: `e = s·R·a + t − b`, inlier ⇔ `‖e‖² ≤ δ_in²`.
+//! Number of inliers of a hypothesis: `e = s·R·a + t − b`, inlier ⇔ `‖e‖² ≤ δ_in²`. Where matches differ in noise, `‖e‖²` is multiplied by the precision.
 //!
 //! Only a hypothesis with more inliers than the best one so far matters, and few have them. Each hypothesis is therefore counted in single
 //! precision first, with a threshold that is widened by the largest possible rounding error. That count is never too low. Only when it exceeds the best
@@ -31,6 +31,9 @@ fn count_lanes(points: &Soa, model: &Affine, delta_sq: f64) -> usize {
     let n = points.len();
     let [ax, ay, az] = points.a.each_ref().map(|column| &column[..n]); // equal lengths: no bounds checks below
     let [bx, by, bz] = points.b.each_ref().map(|column| &column[..n]);
+    if !points.precision.is_empty() {
+        return (0..n).filter(|&i| squared_residual(points, model, i) <= delta_sq).count();
+    }
     let ([r0, r1, r2], [t0, t1, t2]) = (model.linear, model.translation);
     let mut count = 0;
     for i in 0..n {
@@ -42,9 +45,15 @@ fn count_lanes(points: &Soa, model: &Affine, delta_sq: f64) -> usize {
     count
 }
 
-/// Squared residual of one point, by the same operations as the count.
+/// Squared residual of one point, relative to its noise, by the same operations as the count.
 #[inline]
 pub fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
+    squared_distance(points, model, i) * points.precision_of(i)
+}
+
+/// Squared distance between a moved source and its target, whatever the precision of the match.
+#[inline]
+pub fn squared_distance(points: &Soa, model: &Affine, i: usize) -> f64 {
     let ([x, y, z], b) = (points.source(i), points.target(i));
     let error = |axis: usize| {
         let row = model.linear[axis];
@@ -59,6 +68,8 @@ pub fn squared_residual(points: &Soa, model: &Affine, i: usize) -> f64 {
 pub struct Coarse {
     a: [Vec<f32>; 3],
     b: [Vec<f32>; 3],
+    /// Factor of the threshold of each point: `s` of its noise; empty when all are alike.
+    factors: Vec<f32>,
     /// The largest coordinate of the points that are not strays.
     reach: f64,
     /// Number of points so far off that they would make the bound useless. They are NaN in the columns and count as inliers in the bound.
@@ -85,6 +96,8 @@ impl Coarse {
             let is_stray = |&i: &usize| points.a.iter().chain(&points.b).any(|x| x[i].abs() > STRAY);
             self.strays = (0..points.len()).filter(is_stray).count();
         }
+        self.factors.clear();
+        self.factors.extend(points.precision.iter().map(|precision| (1.0 / precision.sqrt()) as f32));
     }
 
     /// Whether `model` may have more than `floor` inliers within `delta`. False only when it certainly has not.
@@ -92,30 +105,38 @@ impl Coarse {
         if self.strays > floor {
             return true;
         }
-        match self.widened_sq(model, delta) {
-            Some(widened_sq) => {
-                let floor = floor - self.strays;
-                let linear = model.linear.map(|row| row.map(|x| x as f32));
-                let translation = model.translation.map(|x| x as f32);
-                exceeds(&self.a, &self.b, &linear, &translation, widened_sq, floor)
-            }
-            None => true,
+        let rounding = self.rounding(model);
+        let widened = delta + rounding;
+        let widened_sq = widened * widened * SAFETY;
+        if rounding.is_nan() || rounding >= LARGEST_ROUNDING || widened_sq.is_nan() || widened_sq >= 1e30 {
+            return true;
+        }
+        let floor = floor - self.strays;
+        let linear = model.linear.map(|row| row.map(|x| x as f32));
+        let translation = model.translation.map(|x| x as f32);
+        if self.factors.is_empty() {
+            exceeds(&self.a, &self.b, &linear, &translation, widened_sq as f32, floor)
+        } else {
+            let limit = [delta * SAFETY, rounding * SAFETY].map(|x| x as f32);
+            exceeds_scaled(&self.a, &self.b, &self.factors, &linear, &translation, limit, floor)
         }
     }
 
-    /// Squared threshold, widened by the largest rounding error of single precision. `None` when the numbers are too large for single
-    /// precision.
-    fn widened_sq(&self, model: &Affine, delta: f64) -> Option<f32> {
+    /// Largest rounding error of a residual in single precision.
+    fn rounding(&self, model: &Affine) -> f64 {
         // Each component of a residual is a sum of five terms. Rounding of the inputs and of the four additions changes it by less than
         // 8 · 2⁻²⁴ times the sum of the sizes of the terms. A factor of 4 is for safety, and √3 for three components.
         let largest = |row: &[f64]| row.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         let linear = model.linear.iter().map(|row| largest(row)).fold(0.0, f64::max);
         let sizes = self.reach * (3.0 * linear + 1.0) + largest(&model.translation);
-        let widened = delta + 64.0 * f64::from(f32::EPSILON) * sizes;
-        let widened_sq = widened * widened * (1.0 + 1e-5);
-        (sizes < 1e15 && widened_sq < 1e30).then_some(widened_sq as f32)
+        64.0 * f64::from(f32::EPSILON) * sizes
     }
 }
+
+/// Factor that makes up for the rounding of the threshold itself to single precision.
+const SAFETY: f64 = 1.0 + 1e-5;
+/// Rounding error from which the numbers are too large for single precision.
+const LARGEST_ROUNDING: f64 = 64.0 * f32::EPSILON as f64 * 1e15;
 
 compiled_twice! {
     /// Rounds one column to single precision, strays to NaN; returns the largest size of the others, and whether there are strays.
@@ -187,6 +208,39 @@ fn exceeds_lanes(
     false
 }
 
+compiled_twice! {
+    /// As [`exceeds`], where `limit` is `[delta, rounding]` and the threshold of point `i` is `delta·factors[i] + rounding`.
+    fn exceeds_scaled(
+        a: &[Vec<f32>; 3], b: &[Vec<f32>; 3], factors: &[f32], linear: &[[f32; 3]; 3], translation: &[f32; 3],
+        limit: [f32; 2], floor: usize,
+    ) -> bool = exceeds_scaled_lanes
+}
+
+#[inline(always)]
+fn exceeds_scaled_lanes(
+    a: &[Vec<f32>; 3],
+    b: &[Vec<f32>; 3],
+    factors: &[f32],
+    linear: &[[f32; 3]; 3],
+    translation: &[f32; 3],
+    [delta, rounding]: [f32; 2],
+    floor: usize,
+) -> bool {
+    let n = factors.len();
+    let [ax, ay, az] = a.each_ref().map(|column| &column[..n]);
+    let [bx, by, bz] = b.each_ref().map(|column| &column[..n]);
+    let ([r0, r1, r2], [t0, t1, t2]) = (*linear, *translation);
+    let mut count = 0_u32;
+    for i in 0..n {
+        let ex = r0[0] * ax[i] + r0[1] * ay[i] + r0[2] * az[i] + (t0 - bx[i]);
+        let ey = r1[0] * ax[i] + r1[1] * ay[i] + r1[2] * az[i] + (t1 - by[i]);
+        let ez = r2[0] * ax[i] + r2[1] * ay[i] + r2[2] * az[i] + (t2 - bz[i]);
+        let limit = delta * factors[i] + rounding;
+        count += u32::from(ex * ex + ey * ey + ez * ez <= limit * limit);
+    }
+    count as usize > floor
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +255,10 @@ mod tests {
             n in 1_usize..67, seed in any::<u64>(),
             linear in uniform3(uniform3(-2.0..2.0)), translation in uniform3(-2.0..2.0), pick in any::<Index>(),
         ) {
-            let (points, model) = (test_points::random(n, seed), Affine { linear, translation });
+            let (mut points, model) = (test_points::random(n, seed), Affine { linear, translation });
+            if seed % 2 == 0 {
+                points.precision = (0..n).map(|i| points.a[0][i].abs() + 0.1).collect();
+            }
             let delta_sq = squared_residual(&points, &model, pick.index(n));
             let expected = (0..n).filter(|&i| squared_residual(&points, &model, i) <= delta_sq).count();
             prop_assert_eq!(count_inliers(&points, &model, delta_sq), expected);
@@ -229,6 +286,9 @@ mod tests {
                     points.a[axis].push(a[axis]);
                     points.b[axis].push(moved + 10_f64.powi(-noise) * random.gaussian());
                 }
+                if seed % 2 == 0 {
+                    points.precision.push(10_f64.powf(4.0 * random.uniform() - 2.0));
+                }
             }
             let delta_sq = squared_residual(&points, &model, pick.index(n));
             let exact = count_inliers(&points, &model, delta_sq);
@@ -241,6 +301,13 @@ mod tests {
             for floor in [exact - 1, n / 2] {
                 let decide = |f: fn(&_, &_, &_, &_, f32, usize) -> bool| f(&coarse.a, &coarse.b, &linear, &translation, delta_sq as f32, floor);
                 prop_assert_eq!(decide(exceeds), decide(exceeds_lanes));
+                if !coarse.factors.is_empty() {
+                    let limit = [delta_sq.sqrt() as f32, 0.0];
+                    let decide = |f: fn(&_, &_, &[f32], &_, &_, [f32; 2], usize) -> bool| {
+                        f(&coarse.a, &coarse.b, &coarse.factors, &linear, &translation, limit, floor)
+                    };
+                    prop_assert_eq!(decide(exceeds_scaled), decide(exceeds_scaled_lanes));
+                }
             }
         }
     }

@@ -178,10 +178,10 @@ mod tests {
             let (source, target) = (1.0 / scale.sqrt(), scale.sqrt());
             assert!(test.holds(source * source, (1.05 * target) * (1.05 * target)), "{scale}");
             assert!(!test.holds(source * source, (1.15 * target) * (1.15 * target)), "{scale}");
-            let points = Soa {
-                a: [vec![0.0, source, 2.0 * source], vec![0.0; 3], vec![0.0; 3]],
-                b: [vec![0.0, 1.05 * target, 2.4 * target], vec![0.0; 3], vec![0.0; 3]],
-            };
+            let points = Soa::new(
+                [vec![0.0, source, 2.0 * source], vec![0.0; 3], vec![0.0; 3]],
+                [vec![0.0, 1.05 * target, 2.4 * target], vec![0.0; 3], vec![0.0; 3]],
+            );
             let mut bits = [0];
             consistent_bits(&points, 0, 0, &test, &mut bits);
             assert_eq!(bits, [0b010], "{scale}");

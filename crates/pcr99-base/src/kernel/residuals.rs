@@ -1,4 +1,4 @@
-//! Residuals of a hypothesis at all matches: `‖s·R·a + t − b‖²`.
+//! Residuals of a hypothesis at all matches: `‖s·R·a + t − b‖²`, times the precision of the match.
 
 use super::consensus::Affine;
 use crate::{Soa, dispatch::compiled_twice};
@@ -19,6 +19,10 @@ fn squared_residuals_lanes(points: &Soa, model: &Affine, out: &mut [f64]) {
         let ey = r1[0] * ax[i] + r1[1] * ay[i] + r1[2] * az[i] + t1 - by[i];
         let ez = r2[0] * ax[i] + r2[1] * ay[i] + r2[2] * az[i] + t2 - bz[i];
         *out = ex * ex + ey * ey + ez * ez;
+    }
+    // Without precisions there is nothing to multiply.
+    for (out, precision) in out.iter_mut().zip(&points.precision) {
+        *out *= precision;
     }
 }
 
@@ -83,7 +87,10 @@ mod tests {
         fn fast_equals_reference(
             n in 1_usize..67, seed in any::<u64>(), linear in uniform3(uniform3(-2.0..2.0)), translation in uniform3(-2.0..2.0),
         ) {
-            let (points, model) = (test_points::random(n, seed), Affine { linear, translation });
+            let (mut points, model) = (test_points::random(n, seed), Affine { linear, translation });
+            if seed % 2 == 0 {
+                points.precision = (0..n).map(|i| points.a[0][i].abs() + 0.1).collect();
+            }
             let mut fast = vec![0.0; n];
             squared_residuals(&points, &model, &mut fast);
             let mut plain = vec![0.0; n];

@@ -62,8 +62,11 @@ impl FitSums {
     }
 }
 
-/// Sums for a least-squares fit over the matches whose squared residual is at most `delta_sq`.
+/// Sums for a least-squares fit over the matches whose squared residual is at most `delta_sq`, each weighted by its precision.
 pub fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
+    if !points.precision.is_empty() {
+        return fit_sums_weighted(points, residuals, delta_sq);
+    }
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -98,6 +101,25 @@ fn fit_sums_lanes(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
         }
         plus(&mut sums[16], each(|k| a[0][k] * a[0][k] + a[1][k] * a[1][k] + a[2][k] * a[2][k]));
     });
+    FitSums::from_lanes(&sums)
+}
+
+/// As [`fit_sums_within`], where matches differ in precision.
+fn fit_sums_weighted(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
+    let mut sums = [[0.0; LANES]; 17];
+    for (i, _) in residuals.iter().enumerate().filter(|(_, sq)| **sq <= delta_sq) {
+        let (a, b, weight) = (points.source(i), points.target(i), points.precision[i]);
+        let mut add = |sum: usize, term: f64| sums[sum][i % LANES] += term;
+        add(0, weight);
+        for row in 0..3 {
+            add(1 + row, weight * a[row]);
+            add(4 + row, weight * b[row]);
+            for (column, b) in b.iter().enumerate() {
+                add(7 + 3 * row + column, weight * a[row] * b);
+            }
+        }
+        add(16, weight * (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]));
+    }
     FitSums::from_lanes(&sums)
 }
 
@@ -302,6 +324,8 @@ mod tests {
             }
             let square = |i: usize| points.a[0][i] * points.a[0][i] + points.a[1][i] * points.a[1][i] + points.a[2][i] * points.a[2][i];
             prop_assert_eq!(fast.squares, sum(&square));
+            let alike = Soa { precision: vec![1.0; n], ..points };
+            prop_assert_eq!(fit_sums_within(&alike, &residuals, delta_sq), fast, "equal precisions");
         }
 
         #[test]
