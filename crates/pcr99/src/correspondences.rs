@@ -120,7 +120,7 @@ impl Correspondences {
         let (target_frame, b) = Frame::of(target, Side::Target, epsilon)?;
         Frame::check_room(&source_frame, &target_frame)?;
         Ok(Self {
-            points: Soa { a, b },
+            points: Soa::new(a, b),
             source: source_frame,
             target: target_frame,
             weights: None,
@@ -162,6 +162,53 @@ impl Correspondences {
         Ok(Self { weights: Some(weights.to_vec()), ..self })
     }
 
+    /// Says how noisy each match is, where right matches differ in noise: the standard deviations of their targets, in any unit.
+    ///
+    /// Only their ratios are used, because sensors know better how noise differs than how large it is. Each is divided by the lower median. With `s` this
+    /// ratio, a match is an inlier when its residual is at most `s·δ`. The threshold `δ`, given or found, is thus that of a match of median noise. Fits
+    /// weight a match with `1/s²`. Ratios below 1/1000 or above 1000 are taken as these. Equal standard deviations change nothing.
+    ///
+    /// The search tests pairs of matches with the threshold of the median match. Noisier matches start fewer hypotheses, but count as inliers.
+    ///
+    /// ```
+    /// use pcr99::Correspondences;
+    ///
+    /// let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.5], [2.0, 1.0, 0.0]];
+    /// let pairs = Correspondences::new(&points, &points)?.with_standard_deviations(&[0.01, 0.01, 0.02, 0.1])?;
+    /// assert!(pairs.differ_in_noise());
+    ///
+    /// let error = pairs.with_standard_deviations(&[0.01, 0.01, 0.0, 0.1]).unwrap_err();
+    /// assert!(error.to_string().starts_with("the standard deviation of match 2 (counted from 0) is 0"));
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::StandardDeviationCount`] unless there is one for each match, [`Error::BadStandardDeviation`] unless each is finite and above zero.
+    pub fn with_standard_deviations(mut self, deviations: &[f64]) -> Result<Self, Error> {
+        if deviations.len() != self.len() {
+            return Err(Error::StandardDeviationCount { found: deviations.len(), matches: self.len() });
+        }
+        if let Some(index) =
+            deviations.iter().position(|deviation| !(deviation.is_finite() && *deviation > 0.0))
+        {
+            return Err(Error::BadStandardDeviation { index, value: deviations[index] });
+        }
+        let median = lower_median(deviations.iter().copied()).unwrap_or(1.0);
+        // Rounded to single precision, so that a change of the unit does not change the last bits.
+        let ratio =
+            |deviation: &f64| f64::from((deviation / median) as f32).clamp(1.0 / WIDEST_RATIO, WIDEST_RATIO);
+        let ratios: Vec<f64> = deviations.iter().map(ratio).collect();
+        let differ = ratios.iter().any(|ratio| *ratio != 1.0);
+        self.points.precision =
+            if differ { ratios.iter().map(|ratio| 1.0 / (ratio * ratio)).collect() } else { Vec::new() };
+        Ok(self)
+    }
+
+    /// Whether standard deviations were given that differ from each other.
+    pub fn differ_in_noise(&self) -> bool {
+        !self.points.precision.is_empty()
+    }
+
     /// Says up to which distance between targets neighbouring wrong matches tend to be wrong in the same way, in target units.
     ///
     /// Matches of descriptors are correlated over about the radius of the descriptor, because the descriptors of neighbouring points describe the same
@@ -195,7 +242,7 @@ impl Correspondences {
     }
 
     /// The least-squares transform of some of the matches, given by their indices; `None` when these are fewer than three or on one
-    /// line.
+    /// line. Matches are weighted by their [standard deviations](Self::with_standard_deviations), if these were given.
     ///
     /// # Panics
     /// When an index is not below [`len`](Self::len).
@@ -328,6 +375,9 @@ struct Frame {
 /// Largest normalised coordinate; those beyond are clamped to it. Products of four such numbers are finite, and a match that far off is
 /// wrong in either place.
 const FARTHEST: f64 = 1.6e60; // about 2²⁰⁰
+/// Largest ratio of the noise of a match to that of the median match, and of the median match to it. More precise matches would have residuals of rounding
+/// errors only, and noisier ones agree with everything.
+const WIDEST_RATIO: f64 = 1000.0;
 /// Largest number of points used to find the bulk. More are sampled at random.
 const SAMPLE: usize = 1 << 16;
 

@@ -41,6 +41,12 @@ pub enum Doubt {
         /// Evidence of the rival divided by that of the answer, between 0 and 1.
         evidence_ratio: f64,
     },
+    /// The search ended before it looked for another transform with as much evidence.
+    Unfinished {
+        /// [`StopReason::TimeLimit`], [`StopReason::Interrupted`], or [`StopReason::HypothesisLimit`] and [`StopReason::Exhausted`] where the limits on pairs
+        /// or memory left too many matches out.
+        because: StopReason,
+    },
     /// The search ended without finding consistent matches.
     NoConsensus {
         /// Number of matches that were searched.
@@ -57,8 +63,8 @@ pub enum Doubt {
 
 impl Doubt {
     /// All codes, in the order of the variants.
-    pub const CODES: [&'static str; 6] =
-        ["chance", "few_places", "loose_rotation", "ambiguous", "no_consensus", "stopped"];
+    pub const CODES: [&'static str; 7] =
+        ["chance", "few_places", "loose_rotation", "ambiguous", "unfinished", "no_consensus", "stopped"];
 
     /// The stable name for programs and documents, one of [`CODES`](Self::CODES).
     pub const fn code(&self) -> &'static str {
@@ -67,6 +73,7 @@ impl Doubt {
             Self::FewPlaces { .. } => "few_places",
             Self::LooseRotation { .. } => "loose_rotation",
             Self::Ambiguous { .. } => "ambiguous",
+            Self::Unfinished { .. } => "unfinished",
             Self::NoConsensus { .. } => "no_consensus",
             Self::Stopped { .. } => "stopped",
         }
@@ -118,6 +125,14 @@ impl fmt::Display for Doubt {
                 "another transform has {:.0} % of the evidence for this one; compare the candidates",
                 100.0 * evidence_ratio
             ),
+            Self::Unfinished { because } => {
+                let (event, remedy) = match because {
+                    StopReason::TimeLimit => ("the time limit ended the search", "; allow more time"),
+                    StopReason::Interrupted => ("the search was interrupted", ""),
+                    _ => ("the search ended", "; allow more effort or memory"),
+                };
+                write!(f, "{event} before another transform with as much evidence was ruled out{remedy}")
+            }
             Self::NoConsensus { correspondences } => write!(
                 f,
                 "no consistent matches were found among the {correspondences}; \
@@ -167,6 +182,7 @@ mod tests {
             (Doubt::FewPlaces { places: 1 }, "only 1 place,"),
             (Doubt::LooseRotation { deviation_deg: 12.3 }, "uncertain by 12°"),
             (Doubt::Ambiguous { evidence_ratio: 0.934 }, "has 93 % of"),
+            (Doubt::Unfinished { because: StopReason::TimeLimit }, "ruled out; allow more time"),
             (Doubt::NoConsensus { correspondences: 1000 }, "among the 1000;"),
             (Doubt::Stopped { correspondences: 50, because: StopReason::TimeLimit }, "among the 50; allow"),
         ];

@@ -65,6 +65,29 @@ pub enum Error {
         /// Number of matches.
         matches: usize,
     },
+    /// The standard deviations are not as many as the matches.
+    #[error("{found} standard deviations for {matches} matches: give one for each match")]
+    StandardDeviationCount {
+        /// Number of standard deviations.
+        found: usize,
+        /// Number of matches.
+        matches: usize,
+    },
+    /// A standard deviation is NaN, infinite, zero or negative.
+    #[error(
+        "the standard deviation of match {index} (counted from 0) is {value}: give a finite number above 0, or remove the match"
+    )]
+    BadStandardDeviation {
+        /// Index of the match, counted from 0.
+        index: usize,
+        /// The value given.
+        value: f64,
+    },
+    /// The published method does not take matches that differ in noise.
+    #[error(
+        "the paper's method treats all matches as equally precise: remove the standard deviations, or use the default method"
+    )]
+    StandardDeviationsWithPaper,
     /// A parameter that must be at least 1 is zero.
     #[error("`{name}` must be at least 1")]
     Zero {

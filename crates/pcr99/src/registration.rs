@@ -194,7 +194,8 @@ pub struct Registration {
     pub correspondences: usize,
     /// Indices of the matches within the threshold, counted from 0, ascending.
     pub inliers: Vec<usize>,
-    /// The inlier threshold `δ` that was used, in target units.
+    /// The inlier threshold `δ` that was used, in target units; that of a match of median noise where matches
+    /// [differ](crate::Correspondences::with_standard_deviations).
     pub threshold: f64,
     /// Root mean square residual of the inliers under the transform, in target units; `None` without inliers.
     pub inlier_rmse: Option<f64>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{Problem, distance, problem, similarity};
 use pcr99::{
-    Correspondences, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
+    Correspondences, Doubt, Params, Registration, Scale, Similarity, Solver, Status, StopReason,
     random::Random,
     solve,
     stop::{self, StopRequest},
@@ -341,6 +341,71 @@ fn the_caller_can_stop_at_any_time() {
         };
         let found = Solver::new().solve_until(&pairs(&p), Scale::Unknown, &params, &later).unwrap();
         assert_eq!((found.stopped_because, found.is_registered()), (StopReason::Interrupted, false));
+    }
+}
+
+/// An answer that was found, but whose rivals were not looked for, is not registered. Two motions of similar size are never registered, whenever the search is
+/// ended.
+#[test]
+fn an_answer_without_a_search_for_rivals_is_unfinished() {
+    let ended_after = |p: &Problem, checks: u32| {
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            (asked.get() > checks).then_some(StopRequest::TimeLimit)
+        };
+        Solver::new().solve_until(&pairs(p), Scale::Unknown, &with_threshold(0.05), &stop).unwrap()
+    };
+    let one = problem(1000, 12, 1.0, 4);
+    let results: Vec<Registration> = (0..400).step_by(5).map(|checks| ended_after(&one, checks)).collect();
+    let unfinished =
+        |found: &&Registration| found.doubt == Some(Doubt::Unfinished { because: StopReason::TimeLimit });
+    let found = results.iter().find(unfinished).expect("found before it was certain");
+    assert!(distance(&found.target_from_source.unwrap(), &one.truth, &one.source) < 0.02);
+    assert!(found.reason().contains("allow more time"), "{}", found.reason());
+
+    let mut two = problem(1000, 300, 1.0, 6);
+    let other = similarity(1.0, &mut Random::new(8));
+    let wrong: Vec<usize> = (0..1000).filter(|i| !two.inliers.contains(i)).take(250).collect();
+    for i in wrong {
+        two.target[i] = other.apply(two.source[i]);
+    }
+    for checks in 0..60 {
+        let found = ended_after(&two, checks);
+        assert!(!found.is_registered(), "{checks}: {}", found.reason());
+    }
+}
+
+/// A rival is found however few candidates the caller wants.
+#[test]
+fn one_candidate_does_not_hide_a_rival() {
+    let mut two = problem(600, 120, 1.0, 16);
+    let other = similarity(1.0, &mut Random::new(18));
+    let wrong: Vec<usize> = (0..600).filter(|i| !two.inliers.contains(i)).take(105).collect();
+    for i in wrong {
+        two.target[i] = other.apply(two.source[i]);
+    }
+    for params in [Params::new(), with_threshold(0.05)] {
+        let found = solve(&pairs(&two), Scale::one(), &params.with_candidates(1).unwrap()).unwrap();
+        assert!(!found.is_registered() && found.rival.is_some(), "{}", found.reason());
+        assert_eq!(found.candidates.len(), 1);
+    }
+}
+
+/// A patch of neighbouring matches that are wrong in the same way is no evidence, and neither are the scattered matches that agree with it by chance.
+#[test]
+fn a_wrong_patch_among_scattered_matches_is_not_registered() {
+    for seed in 0..40 {
+        let mut noise = problem(500, 0, 1.0, 500 + seed);
+        let mut random = Random::new(seed);
+        for i in 1..20 {
+            for axis in 0..3 {
+                noise.source[i][axis] = noise.source[0][axis] + 0.03 * random.gaussian();
+                noise.target[i][axis] = noise.target[0][axis] + 0.03 * random.gaussian();
+            }
+        }
+        let found = solve(&pairs(&noise), Scale::one(), &Params::new()).unwrap();
+        assert!(!found.is_registered(), "{seed}: {}", found.reason());
     }
 }
 

@@ -61,6 +61,7 @@ fn results_in_json() {
         Doubt::FewPlaces { places: 2 },
         Doubt::LooseRotation { deviation_deg: 7.5 },
         Doubt::Ambiguous { evidence_ratio: 0.75 },
+        Doubt::Unfinished { because: StopReason::Interrupted },
         Doubt::NoConsensus { correspondences: 9 },
         Doubt::Stopped { correspondences: 9, because: StopReason::TimeLimit },
     ];

@@ -1,5 +1,6 @@
 //! The distribution of wrong matches.
 
+use super::noise::Noise;
 use pcr99_base::{
     Soa,
     eigen::symmetric_eigen,
@@ -16,9 +17,16 @@ pub(crate) struct Background {
     source_extent: f64,
     /// Smallest meaningful residual: the rounding error of the coordinates.
     finest: f64,
+    /// How the matches differ in noise.
+    noise: Noise,
 }
 
 impl Background {
+    /// How the matches differ in noise.
+    pub(super) fn noise(&self) -> &Noise {
+        &self.noise
+    }
+
     /// Smallest meaningful residual: the rounding error of the coordinates, or half the step of their grid.
     pub(crate) fn finest(&self) -> f64 {
         self.finest
@@ -34,8 +42,13 @@ impl Background {
         self.share
     }
 
-    /// The probability `α` that a wrong match has a residual of at most `e`.
+    /// The probability `α` that a wrong match has a residual of at most `e`; the mean over the matches where they differ in noise.
     pub(crate) fn chance(&self, e: f64) -> f64 {
+        self.noise.mean(|ratio| self.chance_within(ratio * e))
+    }
+
+    /// The probability that a wrong match has a target within `e` of its moved source.
+    pub(crate) fn chance_within(&self, e: f64) -> f64 {
         self.share * self.half_axes.iter().map(|axis| (e / axis).min(1.0)).product::<f64>()
     }
 
@@ -61,10 +74,13 @@ impl Background {
 
     /// The background of a set of matches, with `finest` the rounding error of the coordinates.
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
-        let finest = finest.max(0.5 * grid_step(points));
+        let noise = Noise::of(points);
+        let grid = 0.5 * grid_step(points);
         let (source_axes, sources) = ellipsoid(&points.a, 0.0);
-        let (half_axes, targets) = ellipsoid(&points.b, finest);
-        Self { half_axes, share: sources * targets, source_extent: longest(&source_axes), finest }
+        let (half_axes, targets) = ellipsoid(&points.b, finest.max(grid));
+        // Relative to its noise, the most precise match has the largest rounding error.
+        let finest = (finest / noise.least()).max(grid);
+        Self { half_axes, share: sources * targets, source_extent: longest(&source_axes), finest, noise }
     }
 }
 

@@ -7,12 +7,12 @@
 use pcr99_base::{
     Soa,
     kernel::{
-        consensus::{Affine, squared_residual},
+        consensus::{Affine, squared_distance},
         near::{RINGS, count_rings, ring_of},
     },
 };
 
-use super::background::Background;
+use super::{background::Background, noise::Noise};
 
 /// Number of hits from which a count is taken as it is: its standard deviation is below a third.
 const ENOUGH_HITS: u32 = 10;
@@ -35,12 +35,14 @@ const REACHES: [f64; 5] = [0.3, 0.3, 0.15, 0.075, 0.0375];
 pub(super) struct Chance {
     log_axes: [f64; 3],
     log_even_share: f64,
+    noise: Noise,
     /// `ln` of the largest radius that was counted, and `ln α` there and at each smaller one; empty when nothing was counted.
     log_reach: f64,
     log_share: [f64; RINGS],
     counted: bool,
-    /// Hits within each radius.
+    /// Hits within each radius, and the number of pairs that were compared.
     hits: [u32; RINGS],
+    pairs: f64,
 }
 
 impl Chance {
@@ -51,18 +53,34 @@ impl Chance {
         Self {
             log_axes,
             log_even_share,
+            noise: *background.noise(),
             log_reach: 0.0,
             log_share: [f64::NEG_INFINITY; RINGS],
             counted: false,
             hits: [0; RINGS],
+            pairs: 1.0,
         }
     }
 
     /// `ln α` at a radius given by its logarithm.
     pub(super) fn log_at(&self, log_radius: f64) -> f64 {
-        let even =
-            self.log_even_share + self.log_axes.iter().map(|axis| (log_radius - axis).min(0.0)).sum::<f64>();
+        let share = |log_radius: f64| {
+            self.log_even_share + self.log_axes.iter().map(|axis| (log_radius - axis).min(0.0)).sum::<f64>()
+        };
+        let even = if self.noise.differs() {
+            libm::log(self.noise.mean(|ratio| libm::exp(share(log_radius + libm::log(ratio)))))
+        } else {
+            share(log_radius)
+        };
         if self.counted { even.max(self.log_counted(log_radius)).min(0.0) } else { even }
+    }
+
+    /// An upper bound at every radius: the hits and three standard deviations more, or four where there is none.
+    pub(super) fn at_most(&self) -> Self {
+        let most = |hits: u32| {
+            libm::log(((f64::from(hits) + 3.0 * f64::from(hits).sqrt() + 4.0) / self.pairs).min(1.0))
+        };
+        Self { log_share: self.hits.map(most), ..*self }
     }
 
     /// Whether the share at this radius was counted with a standard deviation below a fifth.
@@ -96,6 +114,8 @@ pub(super) struct Counter {
     /// Sampled matches, sorted by the first coordinate of their target, and those targets.
     order: Vec<u32>,
     targets: [Vec<f64>; 3],
+    /// The matches from the noisiest to the most precise; empty when all are alike.
+    by_noise: Vec<u32>,
     /// Number of matches and of samples that the targets belong to, where they may be used again.
     sampled: Option<[usize; 2]>,
 }
@@ -122,12 +142,15 @@ impl Counter {
         let reach = (REACHES[stage] * background.extent()).max(delta);
         let half_step = n / (2 * sample);
         let other =
-            |source: usize| if source + half_step >= n { source + half_step - n } else { source + half_step };
+            |place: usize| if place + half_step >= n { place + half_step - n } else { place + half_step };
         let sampled = keep.then_some([n, sample]);
+        if !keep || self.sampled.is_none_or(|[matches, _]| matches != n) {
+            sort_by_noise(points, &mut self.by_noise);
+        }
         if !keep || self.sampled != sampled {
             let x = |i: u32| points.b[0][i as usize];
             self.order.clear();
-            self.order.extend(evenly(n, sample).map(|source| other(source) as u32));
+            self.order.extend(evenly(n, sample).map(|place| at(&self.by_noise, other(place)) as u32));
             self.order.sort_unstable_by(|&i, &j| x(i).total_cmp(&x(j)).then(i.cmp(&j)));
             for (to, from) in self.targets.iter_mut().zip(&points.b) {
                 to.clear();
@@ -135,9 +158,16 @@ impl Counter {
             }
             self.sampled = sampled;
         }
-        let reach_sq = reach * reach;
         let mut hits = [0_u32; RINGS];
-        for source in evenly(n, sample) {
+        for place in evenly(n, sample) {
+            let source = at(&self.by_noise, place);
+            // A noisier match agrees from farther away.
+            let (reach, reach_sq) = if self.by_noise.is_empty() {
+                (reach, reach * reach)
+            } else {
+                let reach_sq = reach * reach / points.precision[source];
+                (reach_sq.sqrt(), reach_sq)
+            };
             let [x, y, z] = points.source(source);
             let moved: [f64; 3] = std::array::from_fn(|axis| {
                 let row = model.linear[axis];
@@ -147,7 +177,7 @@ impl Counter {
             let end = start + self.targets[0][start..].partition_point(|x| *x <= moved[0] + reach);
             let window = self.targets.each_ref().map(|column| &column[start..end]);
             count_rings(window, moved, reach_sq, &mut hits);
-            let own = if half_step == 0 { squared_residual(points, model, source) } else { f64::INFINITY };
+            let own = if half_step == 0 { squared_distance(points, model, source) } else { f64::INFINITY };
             if own <= reach_sq {
                 let ring = &mut hits[ring_of(own * (1.0 / reach_sq))];
                 *ring = ring.saturating_sub(1);
@@ -165,12 +195,30 @@ impl Counter {
             log_share: log_shares(&hits, pairs),
             counted: true,
             hits,
+            pairs,
             ..Chance::even(background)
         };
-        let within = ring_of((delta * delta / reach_sq).min(1.0));
+        let within = ring_of((delta * delta / (reach * reach)).min(1.0));
         let most = f64::from(hits[within]);
         (chance, ((most + 3.0 * most.sqrt() + 4.0) / pairs).min(1.0))
     }
+}
+
+/// The match at a place of the order, which is that of the indices when it is empty.
+#[inline]
+fn at(order: &[u32], place: usize) -> usize {
+    if order.is_empty() { place } else { order[place] as usize }
+}
+
+/// Sorts the matches from the noisiest to the most precise; `order` stays empty when all are alike.
+///
+/// An even sample of this order takes the noisiest match of each stretch. A noisier match agrees more often, so the sample does not miss the few that agree
+/// with nearly everything, and the share is not understated.
+fn sort_by_noise(points: &Soa, order: &mut Vec<u32>) {
+    let precision = &points.precision;
+    order.clear();
+    order.extend(0..precision.len() as u32);
+    order.sort_unstable_by(|&i, &j| precision[i as usize].total_cmp(&precision[j as usize]).then(i.cmp(&j)));
 }
 
 /// `ln` of the shares. Where hits are few, the fall of the last octave with enough of them is continued, but the share is never below what
@@ -229,7 +277,7 @@ mod tests {
                 pair.a[axis].push(points.a[axis][i]);
                 pair.b[axis].push(points.b[axis][j]);
             }
-            squared_residual(&pair, model, 0) <= radius * radius
+            squared_distance(&pair, model, 0) * points.precision_of(i) <= radius * radius
         };
         let hits =
             (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| i != j && near(i, j)).count();
@@ -250,6 +298,33 @@ mod tests {
             assert!((got / want - 1.0).abs() < 0.02, "{radius}: {got} {want}");
         }
         assert!(most > exact(&points, &model, 0.1));
+    }
+
+    /// Each source has its own radius where matches differ in noise.
+    #[test]
+    fn noisier_matches_agree_from_farther_away() {
+        let mut random = Random::new(8);
+        let mut points = cloud(400, 1.0, 4);
+        points.b.iter_mut().for_each(|column| column[..200].iter_mut().for_each(|x| *x *= 0.3));
+        points.precision = (0..400).map(|_| libm::exp10(2.0 * random.uniform() - 1.0)).collect();
+        let (model, background) = (shrunk(0.7), Background::of(&points, 1e-15));
+        let (chance, most) = Counter::default().count(&points, &model, &background, 0.1, 3, false);
+        for radius in [0.1, 0.05] {
+            let want = exact(&points, &model, radius).max(background.chance(radius));
+            let got = chance.log_at(libm::log(radius)).exp();
+            assert!((got / want - 1.0).abs() < 0.02, "{radius}: {got} {want}");
+        }
+        assert!(most > exact(&points, &model, 0.1));
+        // Smaller samples say no less on average.
+        let mut sum = 0.0;
+        for shift in 0..40 {
+            let order: Vec<u32> = (0..400).map(|i| (i * 7 + shift * 10) % 400).collect();
+            let mut shuffled = Soa::default();
+            shuffled.assign_permuted(&points, &order);
+            let (chance, _) = Counter::default().count(&shuffled, &model, &background, 0.1, 1, false);
+            sum += chance.log_at(libm::log(0.1)).exp() / 40.0;
+        }
+        assert!(sum > 0.95 * exact(&points, &model, 0.1), "{sum}");
     }
 
     /// Two thirds of the targets lie in a tenth of the width; a transform that shrinks the sources moves them all there.

@@ -50,7 +50,7 @@ pub(super) fn correlation_length(points: &Soa, models: &[&Similarity], extent: f
     let is_far = |i: &usize| {
         affines
             .iter()
-            .all(|model| pcr99_base::kernel::consensus::squared_residual(points, model, *i) > near_sq)
+            .all(|model| pcr99_base::kernel::consensus::squared_distance(points, model, *i) > near_sq)
     };
     let n = points.len();
     let mut some: Vec<u32> = evenly(n, n.min(LARGEST_SAMPLE)).filter(is_far).map(|i| i as u32).collect();

@@ -16,6 +16,7 @@
 //! | the formula, and the number of inliers that chance explains | `false_alarms` |
 //! | the probability `α`, counted where the transform moves the sources | `chance` |
 //! | its lower bound: an even spread in the ellipsoid of the targets | `background` |
+//! | how the matches differ in noise | `noise` |
 //! | how far neighbouring wrong matches are wrong in the same way | `correlation` |
 //! | inliers counted once per place of that size | `places` |
 //! | how well the inliers determine the rotation | `rotation` |
@@ -27,6 +28,7 @@ mod background;
 mod chance;
 mod correlation;
 mod false_alarms;
+mod noise;
 mod places;
 mod rotation;
 
@@ -45,6 +47,7 @@ use pcr99_base::{
         near::{MOST_SCATTERED, Scattered, count_scattered},
         sums::sum,
     },
+    vector::distance_sq,
 };
 
 use crate::{Correspondences, Doubt, Similarity};
@@ -178,6 +181,8 @@ pub(crate) struct Judge {
     scattered: Scattered,
     /// Distance in the target below which inliers are at one place; `None` while no outcome depended on it.
     place_radius: Option<f64>,
+    /// Whether the caller gave the correlation length.
+    is_given: bool,
     /// `log10_nfa` of the candidate without which the correlation was measured.
     measured_without: f64,
     /// Index of the largest sample of targets that was needed so far.
@@ -189,6 +194,11 @@ const PLACE_RADIUS: f64 = 0.5;
 /// Radius of a place where the correlation cannot be measured, relative to the extent of what is moved.
 const ASSUMED_PLACE_RADIUS: f64 = 0.1;
 
+/// Radius of a place where inliers are clumped, relative to the extent of what is moved.
+const PATCH_RADIUS: f64 = 0.05;
+/// Share of the places of as many matches below which inliers are clumped. Those of a scene that overlaps by a third have about 0.85.
+const CLUMPED: f64 = 0.7;
+
 /// Radius of a place, relative to that of a patch, from which places are counted with the correlation that was measured.
 const PART_OF_PATCH: f64 = 0.25;
 
@@ -197,6 +207,7 @@ impl Judge {
     pub(crate) fn begin(&mut self, correlation_length: Option<f64>) {
         self.counter.begin();
         self.stage = 0;
+        self.is_given = correlation_length.is_some();
         self.place_radius = correlation_length.map(|length| PLACE_RADIUS * length);
         // What the caller says is not measured again.
         self.measured_without = if correlation_length.is_some() { f64::NEG_INFINITY } else { 0.0 };
@@ -298,15 +309,31 @@ impl Judge {
             }
             self.measured_without = even;
             self.measure_correlation(consensus.points, &[consensus.model], background);
-            if self.place_radius == Some(0.0) {
-                return (weight, chance);
-            }
         }
-        if let Some(radius) = self.place_radius.filter(|radius| *radius > 0.0) {
-            self.false_alarms.sort(consensus, radius, background.finest());
-        }
+        let assumed = ASSUMED_PLACE_RADIUS * background.common_extent(consensus.model.scale());
+        let measured = self.place_radius.unwrap_or(0.0);
+        // The correlation was measured among the other matches, which do not show a patch that this transform explains.
+        let radius = if measured < assumed && !self.is_given && self.is_clumped(consensus, assumed) {
+            measured.max(PATCH_RADIUS / ASSUMED_PLACE_RADIUS * assumed)
+        } else {
+            measured
+        };
+        let outside = if self.is_given { None } else { outside_densest_patch(consensus, assumed) };
+        let (inliers, residuals) = outside.unwrap_or_default();
+        let reduced = Consensus { inliers: &inliers, residuals: &residuals, ..*consensus };
+        let consensus = if inliers.is_empty() { consensus } else { &reduced };
+        self.false_alarms.sort(consensus, radius, background.finest());
         let (weight, chance, _) = self.weigh_in_crowd(consensus, background, penalty, Scope::All);
         (weight, chance)
+    }
+
+    /// Whether the inliers lie at clearly fewer places of this `radius` than as many of all matches do.
+    fn is_clumped(&mut self, consensus: &Consensus<'_>, radius: f64) -> bool {
+        let n = consensus.points.len();
+        let all: Vec<u32> = chance::evenly(n, consensus.inliers.len().min(n)).map(|i| i as u32).collect();
+        let expected = self.count_places(consensus.points, &all, radius);
+        let places = self.count_places(consensus.points, consensus.inliers, radius);
+        (places as f64) < CLUMPED * expected as f64
     }
 
     /// The weight of the sorted inliers with the targets counted where the transform moves the sources, in as large a sample as the outcome depends on;
@@ -343,8 +370,11 @@ impl Judge {
             let (chance, most) =
                 self.counter.count(consensus.points, &model, background, consensus.delta, stage, keep);
             let weight = self.false_alarms.weigh(n, &chance, penalty);
-            let sure = libm::log(most) <= per_inlier;
-            if sure || stage == last || chance.is_precise_at(weight.radius) {
+            let is_sure = || {
+                libm::log(most) <= per_inlier
+                    || self.false_alarms.weigh(n, &chance.at_most(), penalty).log10_nfa <= LARGEST_LOG10_NFA
+            };
+            if stage == last || is_sure() || chance.is_precise_at(weight.radius) {
                 if scope == Scope::All {
                     self.stage = stage;
                 }
@@ -430,6 +460,28 @@ impl Judge {
         count_scattered(&points.b, inliers, step, radius * radius, &mut self.scattered)
     }
 }
+
+/// The inliers without those of the densest patch of this `radius`, of which the one with the smallest residual stays; `None` where no patch holds many of them.
+fn outside_densest_patch(consensus: &Consensus<'_>, radius: f64) -> Option<(Vec<u32>, Vec<f64>)> {
+    let target = |i: u32| consensus.points.target(i as usize);
+    let is_near = |center: u32| move |i: u32| distance_sq(target(center), target(i)) <= radius * radius;
+    let step = consensus.inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
+    let some: Vec<u32> = consensus.inliers.iter().copied().step_by(step).collect();
+    let held = |center: u32| some.iter().filter(|&&i| is_near(center)(i)).count();
+    let (most, center) =
+        some.iter().map(|&i| (held(i), i)).max_by_key(|(held, i)| (*held, std::cmp::Reverse(*i)))?;
+    if most < FEWEST_IN_PATCH || (most as f64) < LARGE_PATCH * some.len() as f64 {
+        return None;
+    }
+    let all = || consensus.inliers.iter().copied().zip(consensus.residuals.iter().copied());
+    let inside = is_near(center);
+    let kept = all().filter(|(i, _)| inside(*i)).min_by(|one, other| one.1.total_cmp(&other.1))?.0;
+    Some(all().filter(|&(i, _)| i == kept || !inside(i)).unzip())
+}
+
+/// Smallest number of inliers in a patch that counts once, and its smallest share of them. Fewer are neighbours by chance.
+const FEWEST_IN_PATCH: usize = 5;
+const LARGE_PATCH: f64 = 0.15;
 
 /// Largest number of inliers considered when counting places. More are sampled evenly, which never counts too many.
 const LARGEST_SAMPLE: usize = 2 * MOST_SCATTERED;

@@ -2,7 +2,8 @@
 //!
 //! With noise of standard deviation `σ`, a small rotation `ω` has the covariance `σ²/s² · J⁻¹`, where
 //! `J = Σ ‖a − ā‖²·I − (a − ā)(a − ā)ᵀ` is the inertia of the inliers. The smallest eigenvalue of `J` belongs to the axis that the inliers
-//! determine least; for a rod, that is its own axis.
+//! determine least; for a rod, that is its own axis. Where matches differ in noise, `σ` is that of the median match, and each match counts in `ā` and `J`
+//! with its precision.
 
 use super::Consensus;
 use pcr99_base::eigen::symmetric_eigen;
@@ -14,19 +15,23 @@ const LARGEST_SAMPLE: usize = 128;
 pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
     let Consensus { points, model, inliers, sum, parameters, .. } = *consensus;
     let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
-    let some = || inliers.iter().step_by(step).map(|&i| points.source(i as usize));
-    let (mut count, mut mean) = (0.0, [0.0; 3]);
-    for a in some() {
+    let some = || {
+        let inlier = |&i: &u32| (points.source(i as usize), points.precision_of(i as usize));
+        inliers.iter().step_by(step).map(inlier)
+    };
+    let (mut count, mut total, mut mean) = (0.0, 0.0, [0.0; 3]);
+    for (a, weight) in some() {
         count += 1.0;
-        mean = std::array::from_fn(|axis| mean[axis] + a[axis]);
+        total += weight;
+        mean = std::array::from_fn(|axis| mean[axis] + weight * a[axis]);
     }
-    let mean = mean.map(|sum| sum / count);
+    let mean = mean.map(|sum| sum / total);
     let mut spread = [[0.0; 3]; 3];
-    for a in some() {
+    for (a, weight) in some() {
         let off: [f64; 3] = std::array::from_fn(|axis| a[axis] - mean[axis]);
         for row in 0..3 {
             for column in 0..3 {
-                spread[row][column] += off[row] * off[column];
+                spread[row][column] += weight * (off[row] * off[column]);
             }
         }
     }
@@ -73,6 +78,17 @@ mod tests {
     /// The deviation agrees with that of repeated fits.
     #[test]
     fn it_is_the_deviation_of_repeated_fits() {
+        assert_deviation_of_repeated_fits(|_| 1.0);
+    }
+
+    /// Half of the matches have ten times the noise of the others.
+    #[test]
+    fn differing_noise_is_taken_into_account() {
+        assert_deviation_of_repeated_fits(|i| if i % 2 == 0 { 1.0 } else { 10.0 });
+    }
+
+    /// Compares the deviation with that of fits of a rod, with this factor of the noise of each match.
+    fn assert_deviation_of_repeated_fits(factor: impl Fn(usize) -> f64) {
         let mut random = Random::new(7);
         let (sigma, scale) = (0.01, 2.0);
         // A rod ten times as long as thick.
@@ -83,9 +99,12 @@ mod tests {
         let trials = 400;
         for _ in 0..trials {
             let mut points = Soa::default();
-            for (axis, x) in source.iter().flat_map(|a| a.iter().enumerate()) {
-                points.a[axis].push(*x);
-                points.b[axis].push(scale * x + sigma * random.gaussian());
+            for (i, a) in source.iter().enumerate() {
+                for (axis, x) in a.iter().enumerate() {
+                    points.a[axis].push(*x);
+                    points.b[axis].push(scale * x + factor(i) * sigma * random.gaussian());
+                }
+                points.precision.push(1.0 / factor(i).powi(2));
             }
             let model = least_squares::fit(&points, &inliers, None).unwrap();
             let affine = Affine::from(&model);

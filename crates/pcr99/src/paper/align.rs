@@ -83,7 +83,7 @@ mod tests {
 
     fn soa(a: [[f64; 3]; 3], b: [[f64; 3]; 3]) -> Soa {
         let columns = |p: [[f64; 3]; 3]| std::array::from_fn(|axis| p.iter().map(|p| p[axis]).collect());
-        Soa { a: columns(a), b: columns(b) }
+        Soa::new(columns(a), columns(b))
     }
 
     /// Decision 9: the direction of the edge i → j is met exactly, whatever k is.

@@ -165,6 +165,9 @@ struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     fn new(pairs: &'a Correspondences, scale: Scale, params: &Params) -> Result<Self, Error> {
+        if pairs.differ_in_noise() {
+            return Err(Error::StandardDeviationsWithPaper);
+        }
         if params.sampling() == Sampling::Ordered {
             let needed = prescreen::memory_needed(pairs.len(), scale);
             let budget = params.memory_budget();

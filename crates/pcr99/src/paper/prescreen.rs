@@ -333,7 +333,7 @@ mod tests {
             let x = (ij * ij + ki * ki - jk * jk) / (2.0 * ij);
             [vec![0.0, ij, x], vec![0.0, 0.0, (ki * ki - x * x).sqrt()], vec![0.0; 3]]
         };
-        Soa { a: corners(1.0, 1.0, 1.0), b: corners(ij, jk, ki) }
+        Soa::new(corners(1.0, 1.0, 1.0), corners(ij, jk, ki))
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl<'a> SearchStages<'a> {
 
     /// Fits the refined transform with weights; returns its scale, or 0 where weights are not needed.
     pub fn polish(&self) -> f64 {
-        let polished = polish::polish(self.problem.points, &self.best, &self.problem.model);
+        let polished = polish::polish(self.problem.points, &self.best, &self.problem.model, &[]);
         polished.map_or(0.0, |model| model.scale())
     }
 }

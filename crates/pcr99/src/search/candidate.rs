@@ -23,7 +23,7 @@ pub(super) struct Candidate {
     /// Indices of the matches within the threshold, ascending.
     pub(super) inliers: Vec<u32>,
     /// The inliers as a bit mask over all matches.
-    mask: Vec<u64>,
+    pub(super) mask: Vec<u64>,
     /// Root mean square residual of the inliers, in normalised units.
     pub(super) rmse: f64,
     pub(super) evidence: Evidence,
@@ -58,6 +58,11 @@ impl Candidate {
     /// Whether match `i` is an inlier.
     pub(super) fn explains(&self, i: u32) -> bool {
         self.mask[i as usize / 64] >> (i % 64) & 1 == 1
+    }
+
+    /// Whether two candidates share an inlier.
+    pub(super) fn touches(&self, other: &Self) -> bool {
+        common(&self.mask, &other.mask) > 0
     }
 
     /// Whether two candidates share more than half of the inliers of the smaller one.
@@ -165,13 +170,42 @@ impl Refiner {
         if found.covers(&self.mask) { None } else { self.refine_collected(points, model, known, judge) }
     }
 
+    /// Like [`refine`](Self::refine), but returns `None` when `model` has fewer than `least` inliers to start from, or when it is refined to inliers
+    /// that were `seen` before.
+    pub(super) fn refine_unless_seen(
+        &mut self,
+        points: &Soa,
+        model: Similarity,
+        known: &Model,
+        least: usize,
+        seen: &mut Vec<Vec<u64>>,
+        judge: &mut Judge,
+    ) -> Option<Candidate> {
+        self.collect(points, &model, known.delta);
+        if count(&self.mask) < least {
+            return None;
+        }
+        let model = self.converge(points, model, known)?;
+        if seen.contains(&self.mask) {
+            return None;
+        }
+        seen.push(self.mask.clone());
+        self.judged(points, model, known, judge)
+    }
+
     fn refine_collected(
         &mut self,
         points: &Soa,
-        mut model: Similarity,
+        model: Similarity,
         known: &Model,
         judge: &mut Judge,
     ) -> Option<Candidate> {
+        let model = self.converge(points, model, known)?;
+        self.judged(points, model, known, judge)
+    }
+
+    /// Refits to the inliers that were collected, and collects again, until they no longer change.
+    fn converge(&mut self, points: &Soa, mut model: Similarity, known: &Model) -> Option<Similarity> {
         for _ in 0..MOST_REFITS {
             let count = count(&self.mask);
             if count < 3 {
@@ -189,7 +223,15 @@ impl Refiner {
                 break;
             }
         }
-        self.judged(points, model, known, judge)
+        Some(model)
+    }
+
+    /// The squared residuals of all matches.
+    pub(super) fn residuals(&mut self, points: &Soa, model: &Similarity) -> &[f64] {
+        self.residuals.resize(points.len().max(self.residuals.len()), 0.0);
+        let residuals = &mut self.residuals[..points.len()];
+        squared_residuals(points, &Affine::from(model), residuals);
+        residuals
     }
 
     /// Judges `model` without refining it.
@@ -257,7 +299,11 @@ impl Refiner {
         let penalty = if known.is_at_bound(&model) { AT_BOUND_PENALTY } else { 0.0 };
         let Weighed { evidence, surplus, stands_out } =
             judge.weigh(&consensus, &known.background, penalty, known.scope);
-        let rmse = (consensus.sum / self.inliers.len() as f64).sqrt();
+        let rmse = if points.precision.is_empty() {
+            (consensus.sum / self.inliers.len() as f64).sqrt()
+        } else {
+            least_squares::rmse(points, &self.inliers, &model)?
+        };
         let (inliers, mask) = (self.inliers.clone(), self.mask.clone());
         let delta = known.delta;
         Some(Candidate { model, inliers, mask, rmse, evidence, surplus, delta, promoted: false, stands_out })
@@ -309,6 +355,11 @@ pub(super) struct Best {
 impl Best {
     pub(super) fn new(most: usize) -> Self {
         Self { most, kept: Vec::new() }
+    }
+
+    /// Largest number of candidates that are kept.
+    pub(super) fn most(&self) -> usize {
+        self.most
     }
 
     pub(super) fn all(&self) -> &[Candidate] {

@@ -14,7 +14,11 @@
 //! | a clique around a pair | `clique` |
 //! | candidates: fit, collect inliers, refit, judge | `candidate` |
 //! | what has been found, and whether the search may stop | `progress` |
+//! | how many pairs may be tried | `budget` |
+//! | another look at a consensus barely beyond chance | `resample` |
 //! | a second motion within the consensus | `modes` |
+//! | the small motion that leads to it | `twist` |
+//! | whether there are two motions or one | `mixture` |
 //! | a final fit with weights | `polish` |
 //! | the threshold, where none is given | `threshold` |
 //!
@@ -33,24 +37,29 @@
 //! It also stops when all pairs have been examined.
 
 pub(crate) mod bench_stages;
+mod budget;
 mod candidate;
 mod clique;
 mod edges;
+mod mixture;
 mod modes;
 mod outcome;
 mod params;
 mod polish;
 mod progress;
+mod resample;
 mod round;
 mod subset;
 mod threads;
 mod threshold;
+mod twist;
 
 use self::{
+    budget::Effort,
     candidate::{Candidate, Model, Refiner},
     clique::Clique,
     edges::{Edges, Pair},
-    progress::{DOUBTFUL_EFFORT, Progress, registered},
+    progress::{Found, Progress, registered},
     subset::{Order, Subset},
     threads::Threads,
 };
@@ -58,7 +67,7 @@ use pcr99_base::{Soa, clock::Clock};
 
 use crate::{
     Correspondences, Error, Registration, Scale, StopReason,
-    evidence::{Background, Judge, Scope, fewest_inliers},
+    evidence::{Background, Judge, Scope},
     stop::{self, StopCheck},
 };
 
@@ -86,7 +95,8 @@ pub struct Solver {
 }
 
 /// Ratio `τ/δ` of the tolerance on a difference of distances to the inlier threshold. With `δ` at five standard deviations of the
-/// noise, `τ` is 2.5 standard deviations of such a difference.
+/// noise, `τ` is 2.5 standard deviations of such a difference. Where matches differ in noise, `δ` and `τ` are those of the median match: noisier matches
+/// have fewer edges and seed fewer hypotheses, but count as inliers.
 const TAU: f64 = 0.7;
 /// Size of the first subset, in matches: one machine word per row of the graph.
 const FIRST_SUBSET: usize = 64;
@@ -96,40 +106,12 @@ const LARGEST_KNOWN: usize = 1 << 15;
 const LARGEST: usize = 1 << 14;
 /// Growth factor from one subset to the next, while nothing has been found.
 const GROWTH: usize = 4;
-/// Pairs tried in each round by default, at most.
-const DEFAULT_EFFORT: u64 = 100_000;
-/// Pairs tried in each round, at most, while the threshold is not known yet: this many, or a tenth of the effort where that is more.
-const LIMITED_EFFORT: u64 = 10_000;
 /// Largest threshold, relative to the longest half-axis of the targets. A larger one would not tell matches apart.
 const WIDEST: f64 = 0.3;
 /// Largest number of weighted fits of the answer.
 const MOST_POLISHES: usize = 4;
 /// Smallest `τ`, in normalised units: single precision resolves no less.
 const FINEST_TAU: f64 = 1e-5;
-
-/// How much a search may try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effort {
-    /// All that the caller allows.
-    Full,
-    /// A part of that, for each threshold that is tried while none is known.
-    Limited,
-}
-
-impl Effort {
-    /// Number of pairs that a round may try.
-    fn pairs(self, params: &Params) -> u64 {
-        match self {
-            Self::Full => params.effort(),
-            Self::Limited => params.effort().min(LIMITED_EFFORT.max(params.effort() / 10)),
-        }
-    }
-}
-
-/// Whether the caller ended the search.
-fn here_ended(progress: &Progress) -> bool {
-    progress.stopped_because.is_request()
-}
 
 /// A problem in normalised units.
 #[derive(Debug)]
@@ -198,150 +180,125 @@ impl Solver {
         let problem = |delta: f64| Problem::new(pairs, scale, delta, background);
         self.judge.begin(pairs.correlation_length());
         self.threads.set(params.threads(), pairs.len());
-        let mut progress = Progress::new(params.candidates());
         let given = params.threshold().map(|given| pairs.target_length_inward(given));
-        let mut delta = match given {
+        let (mut delta, mut found) = match given {
             Some(delta) => {
                 let delta = delta.min(WIDEST * background.extent());
-                self.search(&problem(delta), params, Effort::Full, &mut progress, stop);
-                delta
+                (delta, self.search(&problem(delta), params, Effort::Full, None, stop))
             }
-            None => self.search_with_any_threshold(&problem, params, &mut progress, stop),
+            None => self.search_with_any_threshold(&problem, params, stop),
         };
-        self.compare(&problem(delta), &mut progress);
-        if let (None, Some(best)) = (given, progress.best.first()) {
+        self.resample(&problem(delta), &mut found);
+        self.compare(&problem(delta), &mut found);
+        if let (None, Some(best)) = (given, found.best.first()) {
             delta = best.delta;
         }
         clock.lap("search");
-        let near_rival = self.split(&problem(delta), given.is_some(), &mut progress);
-        if let (None, Some(best)) = (given, progress.best.first()) {
+        let near_rival = self.split(&problem(delta), given.is_some(), &mut found);
+        if let (None, Some(best)) = (given, found.best.first()) {
             delta = best.delta;
         }
-        if near_rival.is_none() {
-            self.polish(&problem(delta), &mut progress);
-        }
+        self.polish(&problem(delta), &mut found, near_rival.as_ref().map(|(rival, _)| rival));
         // A threshold that was used as given is returned to the bit.
         let given = params.threshold().filter(|given| pairs.target_length_inward(*given) == delta);
         let threshold = given.map_or_else(|| pairs.target_length_outward(delta), |given| given.get());
-        let registration = self.outcome(pairs, &problem(delta), threshold, progress, near_rival);
+        let mut registration = self.outcome(pairs, &problem(delta), threshold, found, near_rival);
+        registration.candidates.truncate(params.candidates());
         clock.lap("evidence");
         Ok(Registration { seconds: clock.stop(), ..registration })
     }
 
     /// Searches with one threshold after the other until one gives a registered consensus, then once more with the threshold that suits that
-    /// consensus. Returns the threshold.
+    /// consensus. Returns the threshold and what was found.
     fn search_with_any_threshold<'a>(
         &mut self,
         problem: &impl Fn(f64) -> Problem<'a>,
         params: &Params,
-        progress: &mut Progress,
         stop: StopCheck<'_>,
-    ) -> f64 {
+    ) -> (f64, Found) {
         let extent = problem(1.0).model.background.extent();
+        let mut found = Found::new(params.candidates());
         for rung in threshold::LADDER {
-            let mut here = Progress::new(params.candidates());
-            self.search(&problem(rung * extent), params, Effort::Limited, &mut here, stop);
-            progress.counters.pairs += here.counters.pairs;
-            progress.counters.hypotheses += here.counters.hypotheses;
-            progress.stopped_because = here.stopped_because;
-            self.settle(&problem(rung * extent), here, progress);
-            if here_ended(progress) || registered(&progress.best).is_some() {
+            let problem = problem(rung * extent);
+            let here = self.search(&problem, params, Effort::Limited, None, stop);
+            found.add(&here);
+            self.settle(&problem, &here, &mut found);
+            if found.was_ended() || registered(&found.best).is_some() {
                 break;
             }
         }
-        let Some(best) = progress.best.first() else { return threshold::LADDER[0] * extent };
-        let delta = best.delta;
-        if !here_ended(progress) && registered(&progress.best).is_some() {
-            let mut here = Progress::new(params.candidates());
-            here.best.insert(best.clone());
-            self.search(&problem(delta), params, Effort::Full, &mut here, stop);
-            progress.counters.pairs += here.counters.pairs;
-            progress.counters.hypotheses += here.counters.hypotheses;
-            progress.stopped_because = here.stopped_because;
-            self.settle(&problem(delta), here, progress);
+        let Some(best) = found.best.first().cloned() else { return (threshold::LADDER[0] * extent, found) };
+        if !found.was_ended() && best.is_registered() {
+            let problem = problem(best.delta);
+            let here = self.search(&problem, params, Effort::Full, Some(&best), stop);
+            found.add(&here);
+            self.settle(&problem, &here, &mut found);
         }
-        delta
+        (best.delta, found)
     }
 
     /// Gives each candidate that was found the threshold that its own residuals suggest.
-    fn settle(&mut self, problem: &Problem<'_>, found: Progress, progress: &mut Progress) {
+    fn settle(&mut self, problem: &Problem<'_>, here: &Found, found: &mut Found) {
         let Self { refiner, judge, .. } = self;
-        for (k, candidate) in found.best.all().iter().enumerate() {
+        for (k, candidate) in here.best.all().iter().enumerate() {
             if (k == 0 || candidate.stands_out)
                 && let Some(settled) =
                     threshold::settle(problem.points, candidate, &problem.model, refiner, judge)
             {
-                progress.best.insert(settled);
+                found.best.insert(settled);
             }
         }
     }
 
     /// Judges the candidates anew where there are several: the correlation of wrong matches is measured among those that follow none of them, and
     /// is then the same for all.
-    fn compare(&mut self, problem: &Problem<'_>, progress: &mut Progress) {
+    fn compare(&mut self, problem: &Problem<'_>, found: &mut Found) {
         let Self { refiner, judge, .. } = self;
         let models: Vec<_> =
-            progress.best.all().iter().filter(|c| c.stands_out).map(|candidate| candidate.model).collect();
+            found.best.all().iter().filter(|c| c.stands_out).map(|candidate| candidate.model).collect();
         if models.len() < 2 {
             return;
         }
         let models: Vec<_> = models.iter().collect();
         judge.settle_correlation(problem.points, &models, &problem.model.background);
-        progress.best.judge_again(|candidate| {
+        found.best.judge_again(|candidate| {
             let known = Model { delta: candidate.delta, ..problem.model };
             refiner.judge(problem.points, candidate.model, &known, judge)
         });
     }
 
-    /// Runs rounds on growing subsets until one of them ends the search. `effort` bounds the pairs tried in each.
+    /// Runs rounds on growing subsets until one of them ends the search. `start` is a candidate that is known already.
     fn search(
         &mut self,
         problem: &Problem<'_>,
         params: &Params,
         effort: Effort,
-        progress: &mut Progress,
+        start: Option<&Candidate>,
         stop: StopCheck<'_>,
-    ) {
+    ) -> Found {
         let n = problem.points.len();
         self.order.reset(n, params.seed(), problem.weights);
-        let known = problem.model.known_scale.is_some();
-        let most = match (known, effort) {
-            (true, Effort::Full) => LARGEST_KNOWN,
-            _ => LARGEST,
-        };
-        let mut largest = n.min(most);
-        while largest > FIRST_SUBSET && Edges::memory_needed(largest, known) > params.memory_budget() {
-            largest = largest * 3 / 4;
-        }
-        progress.stopped_because = StopReason::Exhausted;
-        progress.examined = 0;
-        progress.limited = false;
-        progress.random_subsets = problem.weights.is_none();
-        progress.fewest_inliers = fewest_inliers(n, problem.model.delta, &problem.model.background);
+        let largest = largest_subset(n, problem.model.known_scale.is_some(), effort, params.memory_budget());
         let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
-        loop {
+        let mut progress = Progress::new(problem, params, effort, start);
+        let reason = loop {
             if let Some(request) = stop() {
-                progress.stopped_because = request.into();
-                return;
+                break request.into();
             }
-            progress.effort = effort.pairs(params);
-            progress.doubtful_effort = DOUBTFUL_EFFORT.max(params.effort() / 10);
-            if let Some(reason) = self.round(problem, params, size, size == largest, progress, stop) {
-                progress.stopped_because = reason;
-                return;
+            if let Some(reason) = self.round(problem, size, size == largest, &mut progress, stop) {
+                break reason;
             }
             if size == largest {
-                if progress.limited {
-                    progress.stopped_because = StopReason::HypothesisLimit;
-                }
-                return;
+                break if progress.budget.was_short {
+                    StopReason::HypothesisLimit
+                } else {
+                    StopReason::Exhausted
+                };
             }
-            let wanted = progress
-                .needed_subset(n, params.miss_probability())
-                .unwrap_or(size * GROWTH)
-                .max(size + size / 4);
+            let wanted = progress.needed_subset().unwrap_or(size * GROWTH).max(size + size / 4);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
-        }
+        };
+        progress.end(reason, size)
     }
 
     /// Looks for a second motion within the consensus of the answer. If there is one, the answer becomes the larger of the two; the other is
@@ -350,32 +307,46 @@ impl Solver {
         &mut self,
         problem: &Problem<'_>,
         keep_threshold: bool,
-        progress: &mut Progress,
+        found: &mut Found,
     ) -> Option<(Candidate, f64)> {
-        let best = registered(&progress.best)?;
-        let modes = modes::split(problem.points, best, &problem.model)?;
-        let own = (5.0 * modes.sigma).max(4.0 * problem.model.background.finest());
+        let best = registered(&found.best)?;
+        let residuals = self.refiner.residuals(problem.points, &best.model);
+        let modes = modes::split(problem.points, residuals, best, &problem.model)?;
+        let own = (threshold::DEVIATIONS * modes.sigma).max(4.0 * problem.model.background.finest());
         let delta = if keep_threshold { best.delta } else { own };
         let known = Model { delta, ..problem.model };
         let [answer, rival] =
             modes.models.map(|model| self.refiner.judge(problem.points, model, &known, &mut self.judge));
         let (answer, rival) = (answer?, rival?);
-        progress.best.replace_first(answer);
-        Some((rival, modes.sizes[1] as f64 / modes.sizes[0] as f64))
+        found.best.replace_first(answer);
+        Some((rival, modes.ratio))
     }
 
     /// Refits the answer with weights, and repeats while that changes its inliers.
-    fn polish(&mut self, problem: &Problem<'_>, progress: &mut Progress) {
+    fn polish(&mut self, problem: &Problem<'_>, found: &mut Found, near_rival: Option<&Candidate>) {
         for _ in 0..MOST_POLISHES {
-            let Some(best) = registered(&progress.best) else { return };
-            let polished = polish::polish(problem.points, best, &problem.model)
+            let Some(best) = registered(&found.best) else { return };
+            let far =
+                found.best.all()[1..].iter().filter(|other| other.is_registered() && other.touches(best));
+            let others: Vec<&Candidate> = far.chain(near_rival).collect();
+            let polished = polish::polish(problem.points, best, &problem.model, &others)
                 .and_then(|model| self.refiner.judge(problem.points, model, &problem.model, &mut self.judge));
             let Some(polished) = polished.filter(Candidate::is_registered) else { return };
             let settled = polished.inliers == best.inliers;
-            progress.best.replace_first(polished);
+            found.best.replace_first(polished);
             if settled {
                 return;
             }
         }
     }
+}
+
+/// Size of the largest subset that time and the memory budget allow.
+fn largest_subset(n: usize, is_scale_known: bool, effort: Effort, memory_budget: u64) -> usize {
+    let most = if is_scale_known && effort == Effort::Full { LARGEST_KNOWN } else { LARGEST };
+    let mut largest = n.min(most);
+    while largest > FIRST_SUBSET && Edges::memory_needed(largest, is_scale_known) > memory_budget {
+        largest = largest * 3 / 4;
+    }
+    largest
 }

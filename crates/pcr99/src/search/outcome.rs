@@ -5,8 +5,8 @@ use pcr99_base::kernel::{
     sums::sum,
 };
 
-use super::{Problem, Solver, candidate::Candidate, progress::Progress};
-use crate::{Correspondences, Evidence, Registration, Rival, Seconds, Status, evidence::Consensus};
+use super::{Problem, Solver, candidate::Candidate, progress::Found};
+use crate::{Correspondences, Doubt, Evidence, Registration, Rival, Seconds, Status, evidence::Consensus};
 
 impl Solver {
     /// The result of the search, in the caller's units.
@@ -15,10 +15,10 @@ impl Solver {
         pairs: &Correspondences,
         problem: &Problem<'_>,
         threshold: f64,
-        progress: Progress,
+        found: Found,
         near_rival: Option<(Candidate, f64)>,
     ) -> Registration {
-        let Progress { best, counters, stopped_because, .. } = progress;
+        let Found { best, counters, stopped_because, sought_rivals } = found;
         let mut candidates: Vec<crate::Candidate> = best
             .all()
             .iter()
@@ -44,7 +44,8 @@ impl Solver {
             .max_by(|one, other| one.evidence_ratio.total_cmp(&other.evidence_ratio));
         answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |rival| rival.evidence_ratio);
         let answer = *answer;
-        let doubt = answer.evidence.doubt(answer.inlier_count);
+        let unfinished = Doubt::Unfinished { because: stopped_because };
+        let doubt = answer.evidence.doubt(answer.inlier_count).or((!sought_rivals).then_some(unfinished));
         Registration {
             status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
             doubt,

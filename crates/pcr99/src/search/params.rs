@@ -27,7 +27,7 @@ impl Default for Params {
             miss_probability: 1e-6,
             candidates: 5,
             memory_budget: 1 << 30,
-            effort: super::DEFAULT_EFFORT,
+            effort: super::budget::DEFAULT_EFFORT,
             threads: 0,
             seed: 0,
         }

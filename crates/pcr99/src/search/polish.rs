@@ -1,7 +1,8 @@
 //! The final fit, which weights each inlier by the probability that it is right.
 //!
 //! Among many wrong matches some lie within the threshold by chance and distort a least-squares fit. Their expected number is
-//! `(n − k)·α(δ)`.
+//! `(n − k)·α(δ)`. Matches that follow another motion distort it more, where the two motions are close: their density is that of the other
+//! motion's residuals. Where matches differ in noise, a noisy one is more often wrong than a precise one.
 //!
 //! * Few inliers are left out one at a time. The distance of a match from where the fit of the others expects it says far more than
 //!   its residual under a fit that it has distorted itself.
@@ -12,6 +13,7 @@ use super::candidate::{Candidate, Model};
 use pcr99_base::{
     Soa,
     kernel::consensus::{Affine, squared_residual},
+    least_squares,
 };
 
 use crate::Similarity;
@@ -25,25 +27,67 @@ const ITERATIONS: usize = 6;
 /// Change of a weight below which the iteration ends.
 const SETTLED: f64 = 0.05;
 
-/// The weighted fit of a candidate's inliers; `None` where it is not needed or not possible.
-pub(super) fn polish(points: &Soa, candidate: &Candidate, known: &Model) -> Option<Similarity> {
+/// The weighted fit of a candidate's inliers; `None` where it is not needed or not possible. `others` are motions that some of the inliers may follow.
+pub(super) fn polish(
+    points: &Soa,
+    candidate: &Candidate,
+    known: &Model,
+    others: &[&Candidate],
+) -> Option<Similarity> {
     let inliers = &candidate.inliers;
     let (n, k) = (points.len() as f64, inliers.len() as f64);
     let wrong = (n - k) * known.background.chance(known.delta);
-    if wrong < HARMLESS * k || wrong > 0.5 * k {
+    if wrong > 0.5 * k || (wrong < HARMLESS * k && others.is_empty()) {
         return None;
     }
     let ball = 4.0 / 3.0 * std::f64::consts::PI * known.delta.powi(3);
-    let density_of_wrong = wrong / ball;
+    let mut density_of_wrong: Vec<f64> =
+        inliers.iter().map(|&i| wrong / ball * relative_chance(points, known, i)).collect();
+    for other in others {
+        let finest_sq = known.background.finest().powi(2);
+        let rmse = least_squares::relative_rmse(points, &other.inliers, &other.model)?;
+        let gaussian = Gaussian::new(other.inliers.len() as f64, (rmse * rmse / 3.0).max(finest_sq));
+        let affine = Affine::from(&other.model);
+        for (density, &i) in density_of_wrong.iter_mut().zip(inliers) {
+            *density += gaussian.density(squared_residual(points, &affine, i as usize));
+        }
+    }
     if inliers.len() <= FEW {
-        leave_out(points, inliers, known, density_of_wrong)
+        leave_out(points, inliers, known, &density_of_wrong)
     } else {
-        reweight(points, candidate, known, density_of_wrong)
+        reweight(points, candidate, known, &density_of_wrong)
     }
 }
 
+/// The density of matches around where a motion moves their sources.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gaussian {
+    peak: f64,
+    pub(super) variance: f64,
+}
+
+impl Gaussian {
+    /// The density of `count` matches with the `variance` of each coordinate.
+    pub(super) fn new(count: f64, variance: f64) -> Self {
+        Self { peak: count / libm::pow(2.0 * std::f64::consts::PI * variance, 1.5), variance }
+    }
+
+    pub(super) fn density(&self, squared_residual: f64) -> f64 {
+        self.peak * libm::exp(-0.5 * squared_residual / self.variance)
+    }
+}
+
+/// Probability that match `i` lies within its threshold by chance, relative to the mean over all matches.
+fn relative_chance(points: &Soa, known: &Model, i: u32) -> f64 {
+    if points.precision.is_empty() {
+        return 1.0;
+    }
+    let own = known.delta / points.precision[i as usize].sqrt();
+    known.background.chance_within(own) / known.background.chance(known.delta)
+}
+
 /// The fit with each inlier weighted by the odds that the others give it.
-fn leave_out(points: &Soa, inliers: &[u32], known: &Model, density_of_wrong: f64) -> Option<Similarity> {
+fn leave_out(points: &Soa, inliers: &[u32], known: &Model, density_of_wrong: &[f64]) -> Option<Similarity> {
     let mut weights = vec![1.0; inliers.len()];
     for _ in 0..ITERATIONS {
         let odds = odds_of_wrong(points, inliers, &weights, known, density_of_wrong)?;
@@ -67,7 +111,7 @@ fn odds_of_wrong(
     inliers: &[u32],
     weights: &[f64],
     known: &Model,
-    density_of_wrong: f64,
+    density_of_wrong: &[f64],
 ) -> Option<Vec<f64>> {
     let spent = known.parameters();
     let all: f64 = weights.iter().sum();
@@ -100,13 +144,18 @@ fn odds_of_wrong(
         let log_density = libm::lgamma(0.5 * (freedom + 3.0)) - libm::lgamma(0.5 * freedom)
             + 1.5 * libm::log(held / (std::f64::consts::PI * without))
             - 0.5 * (freedom + 3.0) * libm::log1p(distance_sq * held / without);
-        Some(density_of_wrong / (all * libm::exp(log_density)))
+        Some(density_of_wrong[k] / (all * libm::exp(log_density)))
     };
     (0..inliers.len()).map(odds).collect()
 }
 
 /// The fit with weights from a Gaussian of the noise found, iterated.
-fn reweight(points: &Soa, candidate: &Candidate, known: &Model, density_of_wrong: f64) -> Option<Similarity> {
+fn reweight(
+    points: &Soa,
+    candidate: &Candidate,
+    known: &Model,
+    density_of_wrong: &[f64],
+) -> Option<Similarity> {
     let inliers = &candidate.inliers;
     let k = inliers.len() as f64;
     let mut model = candidate.model;
@@ -123,9 +172,10 @@ fn reweight(points: &Soa, candidate: &Candidate, known: &Model, density_of_wrong
         if iteration == ITERATIONS || variance <= known.background.finest().powi(2) {
             break;
         }
-        let peak = k / libm::pow(2.0 * std::f64::consts::PI * variance, 1.5);
-        for (weight, residual) in weights.iter_mut().zip(&residuals) {
-            let right = peak * libm::exp(-0.5 * residual / variance);
+        let gaussian = Gaussian::new(k, variance);
+        for ((weight, residual), density_of_wrong) in weights.iter_mut().zip(&residuals).zip(density_of_wrong)
+        {
+            let right = gaussian.density(*residual);
             *weight = right / (right + density_of_wrong);
         }
         model = known.fit(points, inliers, |k| weights[k])?;
@@ -190,7 +240,7 @@ mod tests {
                         .sum::<f64>()
                 };
                 plain[some] += error(known.fit(&points, inliers, |_| 1.0).unwrap());
-                weighed[some] += error(leave_out(&points, inliers, &known, density).unwrap());
+                weighed[some] += error(leave_out(&points, inliers, &known, &[density; 11]).unwrap());
             }
         }
         assert!(weighed[0] < 1.1 * plain[0], "{plain:?} {weighed:?}");

@@ -1,133 +1,186 @@
 //! What a search has found so far, and whether it may stop.
 
-use super::candidate::{Best, Candidate};
-use crate::{Counters, Evidence, StopReason};
+use super::{
+    Params, Problem,
+    budget::{Budget, Effort},
+    candidate::{Best, Candidate},
+};
+use crate::{Counters, Evidence, StopReason, evidence::fewest_inliers};
 
 /// Number of right matches that a subset must hold for their consensus to be recognised.
 const ENOUGH_INLIERS: usize = 7;
 /// Lower bound on the fraction of the pairs of a consensus that pass all tests.
 const RECOGNITION_RATE: f64 = 0.6;
 
-/// Pairs tried in a round, at most, where a candidate stands out but is not registered: this many, or a tenth of the effort where that
-/// is more.
-pub(super) const DOUBTFUL_EFFORT: u64 = 10_000;
-/// Smallest allowance of a chunk, in pairs.
-const SMALLEST_ALLOWANCE: u64 = 256;
+/// Accepted probability that a rival is missed. It does not make the answer wrong; but the verdict would depend on the seed.
+const MISSED_RIVALS: f64 = 0.001;
 
-/// State of a search.
-pub(super) struct Progress {
+/// Smallest number of candidates that are kept: rivals are among them.
+const FEWEST_CANDIDATES: usize = 5;
+
+/// What a search found, and why it ended.
+#[derive(Debug)]
+pub(super) struct Found {
     pub(super) best: Best,
     pub(super) counters: Counters,
-    /// Pairs examined with the current threshold.
-    pub(super) examined: u64,
-    /// Pairs that may still be tried in this round.
-    pub(super) effort: u64,
-    /// Pairs that may be tried of the current chunk.
-    pub(super) allowance: u64,
-    /// Bound on `effort` where a candidate stands out but is not registered.
-    pub(super) doubtful_effort: u64,
-    /// Whether a bound on the pairs tried was reached.
-    pub(super) limited: bool,
-    /// Whether subsets are random. With weights they are not, and say nothing about the matches left out.
-    pub(super) random_subsets: bool,
-    /// Number of inliers from which a consensus may exceed chance.
-    pub(super) fewest_inliers: usize,
     pub(super) stopped_because: StopReason,
+    /// Whether a rival of the best would have been found, up to the accepted probability.
+    pub(super) sought_rivals: bool,
+}
+
+impl Found {
+    /// Nothing yet. As many candidates as the caller wants are kept, and enough to tell a rival.
+    pub(super) fn new(candidates: usize) -> Self {
+        let counters = Counters::default();
+        Self {
+            best: Best::new(candidates.max(FEWEST_CANDIDATES)),
+            counters,
+            stopped_because: StopReason::Exhausted,
+            sought_rivals: false,
+        }
+    }
+
+    /// Whether the caller ended the search.
+    pub(super) fn was_ended(&self) -> bool {
+        self.stopped_because.is_request()
+    }
+
+    /// Takes over what a later search did and why it ended, but not its candidates.
+    pub(super) fn add(&mut self, later: &Self) {
+        self.counters.pairs += later.counters.pairs;
+        self.counters.hypotheses += later.counters.hypotheses;
+        (self.stopped_because, self.sought_rivals) = (later.stopped_because, later.sought_rivals);
+    }
+}
+
+/// The state of a search with one threshold.
+#[derive(Debug)]
+pub(super) struct Progress {
+    pub(super) found: Found,
+    pub(super) budget: Budget,
+    /// Pairs examined.
+    examined: u64,
+    /// Number of matches.
+    n: usize,
+    /// Accepted probability that a larger consensus is missed.
+    miss_probability: f64,
+    /// Whether subsets are random. With weights they are not, and say nothing about the matches left out.
+    random_subsets: bool,
+    /// Number of inliers from which a consensus may exceed chance.
+    fewest_inliers: usize,
 }
 
 impl Progress {
-    pub(super) fn new(candidates: usize) -> Self {
+    /// Begins a search. `start` is a candidate that is known already.
+    pub(super) fn new(
+        problem: &Problem<'_>,
+        params: &Params,
+        effort: Effort,
+        start: Option<&Candidate>,
+    ) -> Self {
+        let n = problem.points.len();
+        let mut found = Found::new(params.candidates());
+        start.into_iter().for_each(|candidate| found.best.insert(candidate.clone()));
         Self {
-            best: Best::new(candidates),
-            counters: Counters::default(),
+            found,
+            budget: Budget::new(effort, params),
             examined: 0,
-            effort: 0,
-            allowance: 0,
-            doubtful_effort: DOUBTFUL_EFFORT,
-            limited: false,
-            random_subsets: true,
-            fewest_inliers: 0,
-            stopped_because: StopReason::Exhausted,
+            n,
+            miss_probability: params.miss_probability(),
+            random_subsets: problem.weights.is_none(),
+            fewest_inliers: fewest_inliers(n, problem.model.delta, &problem.model.background),
         }
     }
 
-    /// Sets the allowance of the next chunk, which holds a `share` of the pairs left: twice its share of the effort, since most chunks
-    /// need less. The effort thus lasts for the pairs of high contrast in all chunks. Where a candidate stands out that is not
-    /// registered, local structure repeats and gives endless pairs to try, so the effort is reduced.
-    pub(super) fn allow(&mut self, share: f64, local: &Best) {
-        if local.first().is_some_and(|best| best.stands_out && !best.is_registered()) {
-            self.effort = self.effort.min(self.doubtful_effort);
-        }
-        let part = (2.0 * share * self.effort as f64).ceil() as u64;
-        self.allowance = part.max(SMALLEST_ALLOWANCE).min(self.effort);
+    /// Ends the search of a subset of `size` matches.
+    pub(super) fn end(mut self, reason: StopReason, size: usize) -> Found {
+        let rival = self.goals().last();
+        let is_sought = |rival: Goal| {
+            let is_within = size == self.n || self.is_likely_within(rival, size);
+            is_within && rival.needed_pairs(self.n) <= self.examined as f64
+        };
+        let is_complete = reason == StopReason::Exhausted && size == self.n;
+        self.found.sought_rivals = is_complete || rival.is_some_and(is_sought);
+        self.found.stopped_because = reason;
+        self.found
     }
 
-    /// Counts examined pairs. Those for which no effort was left do not count towards confidence.
+    /// Counts examined pairs. Those for which no budget was left do not count towards confidence.
     pub(super) fn count(&mut self, pairs: u64) {
-        self.counters.pairs += pairs;
-        if self.allowance > 0 {
+        self.found.counters.pairs += pairs;
+        if self.budget.covers_chunk() {
             self.examined += pairs;
         }
     }
 
-    /// Number of inliers from which another consensus is a rival of one with `inliers` inliers: enough for a share of the evidence, and enough to exceed
-    /// chance.
+    /// Number of inliers from which another consensus is a rival of one with `inliers` inliers: that with the smallest surplus of a rival.
     pub(super) fn rival_of(&self, inliers: usize) -> usize {
-        let share = (Evidence::LARGEST_RIVAL_RATIO * inliers as f64).ceil() as usize;
-        share.max(self.fewest_inliers)
+        let explained = self.fewest_inliers.saturating_sub(1);
+        let surplus = inliers.saturating_sub(explained) as f64;
+        explained + (Evidence::LARGEST_RIVAL_RATIO * surplus).ceil().max(1.0) as usize
     }
 
-    /// Number of inliers of a rival within a subset of `size` of the `n` matches, which holds a part of each consensus.
-    pub(super) fn rival_in_subset(&self, inliers: usize, size: usize, n: usize) -> usize {
-        let share = (Evidence::LARGEST_RIVAL_RATIO * inliers as f64).ceil() as usize;
-        share.max(self.fewest_inliers * size / n)
+    /// Number of inliers that a rival has within a subset of `size` matches, at least, up to two standard deviations. `inliers` is the number of inliers of the
+    /// best within the subset, for a best that is not known among all matches.
+    pub(super) fn rival_in_subset(&self, inliers: usize, size: usize) -> usize {
+        let part = size as f64 / self.n as f64;
+        let all =
+            registered(&self.found.best).map_or(inliers as f64 / part, |best| best.inliers.len() as f64);
+        let mean = part * self.rival_of(all as usize) as f64;
+        (mean - 2.0 * (mean * (1.0 - part)).sqrt()).max(0.0) as usize
     }
 
     /// What must not be missed before the search may stop; empty while nothing is registered.
     ///
     /// One is a consensus that is larger than the best: it would change the answer. The other is a rival, which would change the verdict. A missed
     /// rival is accepted more often, because it does not make the answer wrong.
-    fn goals(&self, n: usize, miss_probability: f64) -> impl Iterator<Item = Goal> {
-        let goals = registered(&self.best).map(|best| {
+    fn goals(&self) -> impl Iterator<Item = Goal> + use<> {
+        let Self { n, miss_probability, .. } = *self;
+        let goals = registered(&self.found.best).map(|best| {
             let inliers = best.inliers.len();
             [
                 Goal { right: (inliers + 1).min(n), miss_probability },
-                Goal { right: self.rival_of(inliers).min(n), miss_probability: miss_probability.sqrt() },
+                Goal {
+                    right: self.rival_of(inliers).min(n),
+                    miss_probability: miss_probability.max(MISSED_RIVALS),
+                },
             ]
         });
         goals.into_iter().flatten()
     }
 
     /// Fraction of right matches to look for in a subset: those of a rival, and enough to be recognised.
-    pub(super) fn share_to_find(&self, n: usize, size: usize) -> f64 {
+    pub(super) fn share_to_find(&self, size: usize) -> f64 {
         let recognised = ENOUGH_INLIERS as f64 / size as f64;
-        let rival = registered(&self.best).map_or(0, |best| self.rival_of(best.inliers.len()));
-        recognised.max(rival as f64 / n as f64)
+        let rival = registered(&self.found.best).map_or(0, |best| self.rival_of(best.inliers.len()));
+        recognised.max(rival as f64 / self.n as f64)
     }
 
     /// Size of a subset that holds enough of what must not be missed; `None` while nothing is registered.
-    pub(super) fn needed_subset(&self, n: usize, miss_probability: f64) -> Option<usize> {
-        self.goals(n, miss_probability).map(|goal| goal.smallest_subset(n)).max()
+    pub(super) fn needed_subset(&self) -> Option<usize> {
+        self.goals().map(|goal| goal.smallest_subset(self.n)).max()
     }
 
     /// Number of pairs still to be examined before the search may stop; `None` while nothing is registered.
-    pub(super) fn pairs_left(&self, n: usize, miss_probability: f64) -> Option<f64> {
-        let needed = self.goals(n, miss_probability).map(|goal| goal.needed_pairs(n));
+    pub(super) fn pairs_left(&self) -> Option<f64> {
+        let needed = self.goals().map(|goal| goal.needed_pairs(self.n));
         needed.reduce(f64::max).map(|needed| (needed - self.examined as f64).max(0.0))
     }
 
     /// Whether a subset holds enough of what must not be missed; `None` while nothing is registered.
-    pub(super) fn is_large_enough(&self, n: usize, size: usize, miss_probability: f64) -> Option<bool> {
-        registered(&self.best)?;
-        let surely =
-            |goal: Goal| self.random_subsets && has_too_few(n, goal.right, size) <= goal.miss_probability;
-        Some(size == n || self.goals(n, miss_probability).all(surely))
+    pub(super) fn is_large_enough(&self, size: usize) -> Option<bool> {
+        registered(&self.found.best)?;
+        Some(size == self.n || self.goals().all(|goal| self.is_likely_within(goal, size)))
+    }
+
+    /// Whether a subset holds enough of a consensus, up to the accepted probability.
+    fn is_likely_within(&self, goal: Goal, size: usize) -> bool {
+        self.random_subsets && has_too_few(self.n, goal.right, size) <= goal.miss_probability
     }
 
     /// Whether nothing that must not be missed was missed, up to the accepted probabilities.
-    pub(super) fn is_confident(&self, n: usize, size: usize, miss_probability: f64) -> bool {
-        self.pairs_left(n, miss_probability) == Some(0.0)
-            && self.is_large_enough(n, size, miss_probability) == Some(true)
+    pub(super) fn is_confident(&self, size: usize) -> bool {
+        self.pairs_left() == Some(0.0) && self.is_large_enough(size) == Some(true)
     }
 }
 

@@ -4,7 +4,6 @@ use super::{
     FIRST_SUBSET, Problem, Solver,
     candidate::{Best, Candidate},
     edges::{Pair, Wanted},
-    params::Params,
     progress::{Progress, registered},
 };
 use pcr99_base::kernel::consensus::Affine;
@@ -21,104 +20,145 @@ const RUNNERS_UP: usize = 32;
 const EXPLORED: usize = 64;
 /// A transform is dropped unrefined when it has fewer inliers than the best divided by this: refining does not make up for that.
 const NEXT_TO_NOTHING: usize = 6;
-/// Pairs tried in the last pass, which accepts any three consistent matches so that some transform can be returned.
-const LAST_RESORT_PAIRS: u64 = 200;
 /// Pairs tried before all are sorted. Where right matches abound, these are enough.
 const FIRST_PAIRS: usize = 3;
 
+/// One pass over the pairs of a subset.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    /// Smallest contrast of a pair.
+    contrast: f32,
+    /// Smallest clique.
+    clique: usize,
+    purpose: Purpose,
+}
+
+/// What a pass is for. Each runs only when those before it found nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Finds a consensus. Its pairs count as examined.
+    Consensus,
+    /// Finds a consensus that hardly stands out.
+    FaintConsensus,
+    /// Finds some transform to return.
+    AnyTransform,
+}
+
+/// What follows a pass.
+enum Next {
+    Pass,
+    Subset,
+    Stop(StopReason),
+}
+
 impl Solver {
-    /// Searches the pairs of a subset of `size`. `last` says that no larger subset follows. Returns why the whole search ends, or
+    /// Searches the pairs of a subset of `size`. `is_last` says that no larger subset follows. Returns why the whole search ends, or
     /// `None` when it goes on.
     pub(super) fn round(
         &mut self,
         problem: &Problem<'_>,
-        params: &Params,
         size: usize,
-        last: bool,
+        is_last: bool,
         progress: &mut Progress,
         stop: StopCheck<'_>,
     ) -> Option<StopReason> {
-        let n = problem.points.len();
-        let members = self.order.first(size);
+        progress.budget.start_round();
+        self.build(problem, size, progress);
+        let mut local = self.seen_in_subset(problem, progress);
+        for pass in passes(size, is_last) {
+            if pass.purpose == Purpose::AnyTransform {
+                if progress.found.best.first().is_some() {
+                    break;
+                }
+                progress.budget.start_last_resort();
+            }
+            match self.pass(problem, *pass, is_last, &mut local, progress, stop) {
+                Next::Pass if local.exceeds_chance() => break,
+                Next::Pass => {}
+                Next::Subset => return None,
+                Next::Stop(reason) => return Some(reason),
+            }
+        }
+        None
+    }
+
+    /// Copies the subset and builds its graphs.
+    fn build(&mut self, problem: &Problem<'_>, size: usize, progress: &Progress) {
         let known = problem.model.known_scale;
-        self.subset.assign(problem.points, members, known.unwrap_or(1.0));
-        let share = progress.share_to_find(n, size);
+        self.subset.assign(problem.points, self.order.first(size), known.unwrap_or(1.0));
+        let share = progress.share_to_find(size);
         let range = problem.model.scale_range.map(|range| range.map(libm::log));
         self.threads.run(|| match known {
             Some(_) => self.edges.build_known(&self.subset, problem.tau),
             None => self.edges.build_unknown(&self.subset, problem.tau, range, share),
         });
-        // Candidates of earlier rounds, refined on this subset.
-        let mut local = Best::new(EXPLORED.max(params.candidates()));
-        for candidate in progress.best.all() {
-            if let Some(seen) = self.refiner.refine(
-                &self.subset.points,
-                candidate.model,
-                &problem.in_subset(),
-                &mut self.judge,
-            ) {
+    }
+
+    /// Candidates of earlier rounds, refined on this subset.
+    fn seen_in_subset(&mut self, problem: &Problem<'_>, progress: &Progress) -> Best {
+        let best = &progress.found.best;
+        let mut local = Best::new(EXPLORED.max(best.most()));
+        let (points, known) = (&self.subset.points, problem.in_subset());
+        for candidate in best.all() {
+            if let Some(seen) = self.refiner.refine(points, candidate.model, &known, &mut self.judge) {
                 local.insert(seen);
             }
         }
-        for (pass, &(least_contrast, least_clique)) in passes(size, last).iter().enumerate() {
-            // The last pass only runs when nothing was found at all.
-            if least_clique == 3 {
-                if progress.best.first().is_some() {
-                    break;
-                }
-                progress.effort = LAST_RESORT_PAIRS;
+        local
+    }
+
+    /// Goes through the pairs of the subset in growing chunks.
+    fn pass(
+        &mut self,
+        problem: &Problem<'_>,
+        pass: Pass,
+        is_last: bool,
+        local: &mut Best,
+        progress: &mut Progress,
+        stop: StopCheck<'_>,
+    ) -> Next {
+        let size = self.subset.len();
+        let half = size / 2;
+        let [few, many] = chunk_sizes(size, problem.model.known_scale.is_some());
+        let (mut from, mut chunk) = (1, few.div_ceil(size));
+        while from <= half {
+            if let Some(request) = stop() {
+                return Next::Stop(request.into());
             }
-            // Chunks of pairs grow. With a known scale only one pair in twenty has an edge, so the chunks may be larger.
-            let half = size / 2;
-            let few: usize = match known {
-                _ if size <= FIRST_SUBSET => 1 << 7,
-                Some(_) => (size * size / 16).min(1 << 16),
-                None => 1 << 9,
-            };
-            let many: usize = if known.is_some() { 1 << 18 } else { 1 << 15 };
-            let (mut from, mut chunk) = (1, few.div_ceil(size));
-            while from <= half {
-                if let Some(request) = stop() {
-                    return Some(request.into());
-                }
-                // Once something has been found, no more pairs than confidence in it needs.
-                let enough = progress.pairs_left(n, params.miss_probability());
-                let enough = enough.map_or(half, |pairs| ((pairs / size as f64) as usize).saturating_add(1));
-                let differences = from..(from + chunk.min(enough)).min(half + 1);
-                let to_beat = registered(&local)
-                    .map(|best| progress.rival_in_subset(best.inliers.len(), size, n) as u32);
-                let wanted = Wanted { contrast: least_contrast, to_beat };
-                self.threads.run(|| {
-                    self.edges.supported_pairs(differences.clone(), wanted, &mut self.pairs);
-                });
-                progress.allow(differences.len() as f64 / (half + 1 - from) as f64, &local);
-                let ended = self.examine(problem, least_clique, &mut local, progress, stop);
-                self.promote(problem, &mut local, params.candidates(), progress);
-                if ended.is_some() {
-                    return ended;
-                }
-                if pass == 0 {
-                    progress.count(self.edges.pairs_at(&differences));
-                }
-                if progress.effort == 0 {
-                    progress.limited = true;
-                    break;
-                }
-                if progress.is_confident(n, size, params.miss_probability()) {
-                    return Some(StopReason::Confident);
-                }
-                // This subset cannot make the search confident; a larger one can.
-                if !last && progress.is_large_enough(n, size, params.miss_probability()) == Some(false) {
-                    return None;
-                }
-                from = differences.end;
-                chunk = (2 * chunk).min(many.div_ceil(size));
+            // Once something has been found, no more pairs than confidence in it needs.
+            let enough = progress.pairs_left();
+            let enough = enough.map_or(half, |pairs| ((pairs / size as f64) as usize).saturating_add(1));
+            let differences = from..(from + chunk.min(enough)).min(half + 1);
+            let rival = |best: &Candidate| progress.rival_in_subset(best.inliers.len(), size) as u32;
+            let wanted = Wanted { contrast: pass.contrast, to_beat: registered(local).map(rival) };
+            self.threads.run(|| {
+                self.edges.supported_pairs(differences.clone(), wanted, &mut self.pairs);
+            });
+            let is_in_doubt = local.first().is_some_and(|best| best.stands_out && !best.is_registered());
+            let share = differences.len() as f64 / (half + 1 - from) as f64;
+            progress.budget.start_chunk(share, is_in_doubt);
+            let ended = self.examine(problem, pass.clique, local, progress, stop);
+            self.promote(problem, local, progress);
+            if let Some(reason) = ended {
+                return Next::Stop(reason);
             }
-            if local.exceeds_chance() {
+            if pass.purpose == Purpose::Consensus {
+                progress.count(self.edges.pairs_at(&differences));
+            }
+            if progress.budget.is_spent() {
                 break;
             }
+            if progress.is_confident(size) {
+                return Next::Stop(StopReason::Confident);
+            }
+            // This subset cannot make the search confident; a larger one can.
+            if !is_last && progress.is_large_enough(size) == Some(false) {
+                return Next::Subset;
+            }
+            from = differences.end;
+            chunk = (2 * chunk).min(many.div_ceil(size));
         }
-        None
+        Next::Pass
     }
 
     /// Tries the pairs in order of contrast as long as they could lead to a larger consensus than the best, then a few more for other
@@ -154,16 +194,12 @@ impl Solver {
             if !is_of_interest(pair, local) {
                 continue;
             }
-            if progress.allowance == 0 {
-                progress.limited = true;
+            if !progress.budget.spend() {
                 break;
             }
-            progress.allowance -= 1;
-            progress.effort -= 1;
             let mut least = least_clique;
             if let Some(best) = registered(local) {
-                let rival =
-                    progress.rival_in_subset(best.inliers.len(), self.subset.len(), problem.points.len());
+                let rival = progress.rival_in_subset(best.inliers.len(), self.subset.len());
                 if pair.may_beat(rival as u32) {
                     least = least.max((rival * 3 / 4).min(9));
                 } else if runners_up == 0 {
@@ -191,7 +227,7 @@ impl Solver {
             return None;
         }
         let model = problem.model.fit(&self.subset.points, &self.clique.members, |_| 1.0)?;
-        progress.counters.hypotheses += 1;
+        progress.found.counters.hypotheses += 1;
         // Refined only when it explains the clique it was made from, and not far fewer matches than the best.
         let best = local.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());
         let floor = (least.min(4) - 1).max(best / NEXT_TO_NOTHING);
@@ -203,28 +239,49 @@ impl Solver {
     }
 
     /// Refines the best new candidates of a subset on all matches.
-    fn promote(&mut self, problem: &Problem<'_>, local: &mut Best, most: usize, progress: &mut Progress) {
+    fn promote(&mut self, problem: &Problem<'_>, local: &mut Best, progress: &mut Progress) {
+        let best = &mut progress.found.best;
         let whole = self.subset.len() == problem.points.len();
         // In a small subset nothing exceeds chance yet; the best is tried all the same.
         let worth = |k: usize, candidate: &Candidate| whole || k == 0 || candidate.exceeds_chance();
-        for model in local.take_new(most, worth) {
+        for model in local.take_new(best.most(), worth) {
             let (points, known) = (problem.points, &problem.model);
-            let found =
-                self.refiner.refine_unless_known(points, model, known, &mut self.judge, &progress.best);
+            let found = self.refiner.refine_unless_known(points, model, known, &mut self.judge, best);
             if let Some(found) = found {
-                progress.best.insert(found);
+                best.insert(found);
             }
         }
     }
 }
 
-/// Smallest contrast of a pair and smallest clique of each pass. Passes run until one finds something. Only the last round goes down to
-/// the contrast of chance, and only few matches are searched without any bound.
-fn passes(size: usize, last: bool) -> &'static [(f32, usize)] {
-    const FEW: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 4), (f32::NEG_INFINITY, 3)];
-    const MANY: [(f32, usize); 3] = [(FIRST_CONTRAST, 5), (0.0, 5), (FIRST_CONTRAST, 3)];
-    match (last, size > 128) {
-        (false, _) => &[(CLEAR_CONTRAST, 5)],
+/// Number of pairs in the first chunk and in the largest. With a known scale only one pair in twenty has an edge, so the chunks may be larger.
+fn chunk_sizes(size: usize, is_scale_known: bool) -> [usize; 2] {
+    match is_scale_known {
+        _ if size <= FIRST_SUBSET => [1 << 7, if is_scale_known { 1 << 18 } else { 1 << 15 }],
+        true => [(size * size / 16).min(1 << 16), 1 << 18],
+        false => [1 << 9, 1 << 15],
+    }
+}
+
+/// The passes of a round. Only the last round goes down to the contrast of chance, and only few matches are searched without any bound.
+fn passes(size: usize, is_last: bool) -> &'static [Pass] {
+    use Purpose::{AnyTransform, Consensus, FaintConsensus};
+    const fn pass(contrast: f32, clique: usize, purpose: Purpose) -> Pass {
+        Pass { contrast, clique, purpose }
+    }
+    const CLEAR: [Pass; 1] = [pass(CLEAR_CONTRAST, 5, Consensus)];
+    const FEW: [Pass; 3] = [
+        pass(FIRST_CONTRAST, 5, Consensus),
+        pass(0.0, 4, FaintConsensus),
+        pass(f32::NEG_INFINITY, 3, AnyTransform),
+    ];
+    const MANY: [Pass; 3] = [
+        pass(FIRST_CONTRAST, 5, Consensus),
+        pass(0.0, 5, FaintConsensus),
+        pass(FIRST_CONTRAST, 3, AnyTransform),
+    ];
+    match (is_last, size > 128) {
+        (false, _) => &CLEAR,
         (true, true) => &MANY,
         (true, false) => &FEW,
     }

@@ -18,7 +18,7 @@ pub(super) const LADDER: [f64; 5] = [0.06, 0.02, 0.007, 0.0025, 0.18];
 /// Largest number of times that threshold and inliers are adapted to each other.
 const ITERATIONS: usize = 12;
 /// The threshold in standard deviations of a coordinate's noise.
-const DEVIATIONS: f64 = 5.0;
+pub(super) const DEVIATIONS: f64 = 5.0;
 /// Radius up to which residuals are looked at, relative to the present threshold.
 const LOOK_AHEAD: f64 = 3.0;
 /// Largest radius of the core, relative to the longest half-axis of the targets.
