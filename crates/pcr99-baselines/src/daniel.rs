@@ -342,10 +342,10 @@ mod tests {
             far in prop_oneof![3 => Just(1.0), 1 => Just(1e60), 1 => Just(1e200)], factor in 0.5..2.0_f64,
         ) {
             let other = other.map(|x| far * x);
-            let points = Soa {
-                a: std::array::from_fn(|axis| vec![one[axis], other[axis]]),
-                b: std::array::from_fn(|axis| vec![one[axis + 3], other[axis + 3]]),
-            };
+            let points = Soa::new(
+                std::array::from_fn(|axis| vec![one[axis], other[axis]]),
+                std::array::from_fn(|axis| vec![one[axis + 3], other[axis + 3]]),
+            );
             let difference = length_difference(&points, 0, 1);
             for tau in [difference, difference * factor, 0.05] {
                 prop_assert_eq!(are_alike(&one, &other, tau), difference <= tau);

@@ -22,6 +22,14 @@ pub enum Error {
     /// Only the default method takes a range.
     #[error("only the default method takes a range of scales: give one scale, or none")]
     ScaleRange,
+    /// Only the default method takes matches that differ in noise.
+    #[error(
+        "method `{method}` treats all matches as equally precise: remove the standard deviations, or use the default method"
+    )]
+    StandardDeviations {
+        /// Name of the method.
+        method: &'static str,
+    },
     /// The tables that the method keeps of all pairs of matches would be too large.
     #[error(
         "method `{method}` needs {needed_mib} MiB for {matches} matches, more than the {LARGEST_TABLE_MIB} MiB it may \

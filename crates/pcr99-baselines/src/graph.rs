@@ -122,7 +122,7 @@ mod tests {
     pub(crate) fn random_points(n: usize, seed: u64) -> Soa {
         let mut random = Random::new(seed);
         let mut columns = || std::array::from_fn(|_| (0..n).map(|_| random.uniform()).collect());
-        Soa { a: columns(), b: columns() }
+        Soa::new(columns(), columns())
     }
 
     #[test]

@@ -130,10 +130,10 @@ mod tests {
     /// Three matches without a consistent transform: without a limit, the search would not end.
     #[test]
     fn ends_without_a_hypothesis() {
-        let points = Soa {
-            a: [vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0], vec![0.0; 3]],
-            b: [vec![0.0, 9.0, 0.0], vec![0.0, 0.0, 2.0], vec![0.0; 3]],
-        };
+        let points = Soa::new(
+            [vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0], vec![0.0; 3]],
+            [vec![0.0, 9.0, 0.0], vec![0.0, 0.0, 2.0], vec![0.0; 3]],
+        );
         let matches = Matches { points: &points, sigma: 0.01 };
         for scale in [EitherScale::Known, EitherScale::Unknown] {
             let found = Ransac::default().find(&matches, scale, &mut Random::new(1), &stop::never);

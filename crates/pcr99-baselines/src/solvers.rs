@@ -159,7 +159,7 @@ impl Solvers {
     /// Registers `pairs` by `method`. Calls `stop` regularly, which can end the search. Answers of all methods are judged by the same evidence.
     ///
     /// # Errors
-    /// When the method needs a known scale, does not take a range of scales, or needs too much memory.
+    /// When the method needs a known scale, does not take a range of scales or matches that differ in noise, or needs too much memory.
     pub fn solve(
         &mut self,
         method: Method,
@@ -254,6 +254,9 @@ impl Ask<'_> {
     }
 
     fn run<B: Baseline>(&self, baseline: &mut B, told: B::Scale) -> Result<Registration, Error> {
+        if self.pairs.differ_in_noise() {
+            return Err(Error::StandardDeviations { method: self.method.name() });
+        }
         let start = Instant::now();
         baseline.reserve(self.method.name(), self.pairs.len())?;
         let prepared = Prepared::new(self.pairs, self.scale, self.threshold);

@@ -193,7 +193,7 @@ mod tests {
     fn votes_are_sums_of_weights() {
         let mut random = Random::new(4);
         let mut columns = || std::array::from_fn(|_| (0..80).map(|_| random.uniform()).collect());
-        let points = Soa { a: columns(), b: columns() };
+        let points = Soa::new(columns(), columns());
         let (bound, mut votes) = (0.3, vec![5.0]);
         vote(&points, bound, &mut votes, &mut Watch::new(&stop::never)).unwrap();
         assert_eq!(votes.len(), 80);

@@ -204,6 +204,18 @@ fn what_a_method_cannot_do_is_an_error() {
     assert_eq!(ask(Method::Fgr, Scale::Unknown).unwrap_err(), Error::ScaleNeeded { method: "fgr" });
     let range = Scale::between(0.5, 2.0).unwrap();
     assert_eq!(ask(Method::Teaser, range).unwrap_err(), Error::ScaleRange);
+    let deviations: Vec<f64> = (0..20).map(|i| f64::from(i) + 1.0).collect();
+    let differing = pairs.clone().with_standard_deviations(&deviations).unwrap();
+    for method in Method::ALL {
+        let asked = Solvers::new().solve(method, &differing, Scale::one(), threshold, 1, &stop::never);
+        match method {
+            Method::Default => assert!(asked.is_ok()),
+            Method::Paper | Method::PaperRandom => {
+                assert_eq!(asked.unwrap_err(), Error::Core(pcr99::Error::StandardDeviationsWithPaper));
+            }
+            _ => assert_eq!(asked.unwrap_err(), Error::StandardDeviations { method: method.name() }),
+        }
+    }
     let problem = Recipe::default().with_shape(Shape::Knot).and_then(|r| r.with_points(50_000)).unwrap();
     let problem = problem.with_scale(ScaleChoice::Random).unwrap().generate().unwrap();
     let many = Correspondences::new(&problem.source, &problem.target).unwrap();

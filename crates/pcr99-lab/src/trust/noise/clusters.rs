@@ -7,7 +7,7 @@ use super::clouds::{self, Cloud};
 use crate::{
     Shape,
     draw::{distinct_indices, gaussian_vector, rotation},
-    trust::{Matches, integer, log_uniform},
+    trust::{Matches, integer, log_uniform, uniform},
 };
 
 /// Fewest patches, hubs or distinct rows. Fewer could lie on one line.
@@ -53,6 +53,29 @@ pub(super) fn patches(n: usize, [least, most]: [usize; 2], singles: f64, random:
         }
     }
     let order = distinct_indices(matches.source.len(), n, random);
+    pick(&matches, &order)
+}
+
+/// `n` matches, most of them scattered. One to three patches hold 2 % to 10 % each, at least eight matches. A patch is 1 % to 5 % of the scene large, and its matches follow a
+/// rotation of its own, or pair its two ends at random.
+pub(super) fn large_patches(n: usize, random: &mut Random) -> Matches {
+    let cloud = any_cloud(random);
+    let mut matches = Matches { source: cloud(n, random), target: cloud(n, random) };
+    let size = ((n as f64 * uniform(0.02, 0.1, random)) as usize).max(8);
+    let count = integer(1, 3, random).min(n / (4 * size)).max(1);
+    for patch in 0..count {
+        let (turn, extent) = (rotation(random), log_uniform(0.01, 0.05, random));
+        let is_rigid = integer(0, 1, random) == 1;
+        // The scattered match at the place of the patch is its centre.
+        let (source, target) = (matches.source[patch * size], matches.target[patch * size]);
+        for i in patch * size..((patch + 1) * size).min(n) {
+            let (offset, other) = (gaussian_vector(random), gaussian_vector(random));
+            let carried = if is_rigid { rotate(&turn, offset) } else { other };
+            matches.source[i] = plus(source, times(extent, offset));
+            matches.target[i] = plus(target, times(extent, carried));
+        }
+    }
+    let order = distinct_indices(n, n, random);
     pick(&matches, &order)
 }
 

@@ -49,6 +49,8 @@ pub enum Family {
     Patches,
     /// In patches of 2 to 8 neighbours, among single matches.
     PatchesAndSingles,
+    /// One to three large patches that are wrong in the same way, among scattered matches.
+    LargePatch,
     /// Many sources match one target, with or without jitter, or many targets one source.
     ManyToOne,
     /// One surface on both sides, with its points in another order.
@@ -59,7 +61,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Uniform,
         Self::Gaussian,
         Self::Lidar,
@@ -72,6 +74,7 @@ impl Family {
         Self::Pairs,
         Self::Patches,
         Self::PatchesAndSingles,
+        Self::LargePatch,
         Self::ManyToOne,
         Self::Permutation,
         Self::RepeatedRows,
@@ -92,6 +95,7 @@ impl Family {
             Self::Pairs => "pairs",
             Self::Patches => "patches",
             Self::PatchesAndSingles => "patches and singles",
+            Self::LargePatch => "large patch",
             Self::ManyToOne => "many to one",
             Self::Permutation => "permutation",
             Self::RepeatedRows => "repeated rows",
@@ -135,6 +139,7 @@ impl Family {
                 let singles = super::uniform(0.2, 0.8, random);
                 clusters::patches(n, [2, 8], singles, random)
             }
+            Self::LargePatch => clusters::large_patches(n, random),
             Self::ManyToOne => clusters::many_to_one(n, random),
             Self::Permutation => clusters::permutation(n, random),
             Self::RepeatedRows => clusters::repeated_rows(n, random),
