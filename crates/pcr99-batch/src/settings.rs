@@ -53,6 +53,8 @@ pub struct Settings {
     pub effort: Option<u64>,
     /// Accepted probability of having missed a larger consensus. For matches.
     pub miss_probability: Option<f64>,
+    /// Distance between targets up to which neighbouring wrong matches are alike, in target units; default: measured. For matches.
+    pub correlation_length: Option<f64>,
     /// Edge of the voxels in target units; default: from the data. For clouds.
     pub voxel: Option<f64>,
     /// How the pose is refined. For clouds.
@@ -103,13 +105,14 @@ pub enum SettingError {
 }
 
 /// Name of each option, and the inputs that it is for; `None`: for both.
-const OPTIONS: [(&str, Option<Kind>); 12] = [
+const OPTIONS: [(&str, Option<Kind>); 13] = [
     ("scale", None),
     ("threshold", Some(Kind::Matches)),
     ("method", Some(Kind::Matches)),
     ("memory_budget", Some(Kind::Matches)),
     ("effort", Some(Kind::Matches)),
     ("miss_probability", Some(Kind::Matches)),
+    ("correlation_length", Some(Kind::Matches)),
     ("voxel", Some(Kind::Clouds)),
     ("refine", Some(Kind::Clouds)),
     ("initial", Some(Kind::Clouds)),
@@ -147,6 +150,7 @@ impl Settings {
             "memory_budget" => self.memory_budget = Some(whole(text).map_err(wrong)?),
             "effort" => self.effort = Some(whole(text).map_err(wrong)?),
             "miss_probability" => self.miss_probability = Some(number()?),
+            "correlation_length" => self.correlation_length = Some(number()?),
             "voxel" => self.voxel = Some(number()?),
             "refine" => self.refine = Some(text::refinement(text).map_err(wrong)?),
             "initial" => self.initial = Some(text.into()),
@@ -167,6 +171,7 @@ impl Settings {
             self.memory_budget.map(|mib| mib.to_string()),
             self.effort.map(|pairs| pairs.to_string()),
             number(self.miss_probability),
+            number(self.correlation_length),
             number(self.voxel),
             self.refine.map(|refine| text::refinement_name(refine).to_owned()),
             self.initial.as_deref().map(str::to_owned),
@@ -192,6 +197,7 @@ impl Settings {
             miss_probability: self
                 .miss_probability
                 .or(defaults.miss_probability.filter(|_| matches && is_default)),
+            correlation_length: self.correlation_length.or(defaults.correlation_length.filter(|_| matches)),
             voxel: self.voxel.or(defaults.voxel.filter(|_| !matches)),
             refine: self.refine.or(defaults.refine.filter(|_| !matches)),
             initial: self.initial.or_else(|| defaults.initial.clone().filter(|_| !matches)),
@@ -241,6 +247,7 @@ impl Settings {
             candidates: self.candidates,
             effort: self.effort,
             miss_probability: self.miss_probability,
+            correlation_length: self.correlation_length,
             ..SolveOptions::default()
         })
     }
@@ -390,7 +397,7 @@ mod tests {
             let refine = [Refinement::PointToPlane, Refinement::PointToPoint, Refinement::None][which as usize];
             let settings = Settings {
                 scale: Some(scale), threshold: Some(low), method: Some(Method::ALL[method]), memory_budget: Some(mib),
-                effort: Some(seed), miss_probability: Some(more), voxel: Some(more), refine: Some(refine),
+                effort: Some(seed), miss_probability: Some(more), correlation_length: Some(low), voxel: Some(more), refine: Some(refine),
                 initial: Some(initial.as_str().into()), candidates: Some(count), time_limit: Some(low), seed: Some(seed),
             };
             let cells = settings.cells();

@@ -135,6 +135,9 @@ fn solve_matches(
     if let Some(weights) = &matches.weights {
         pairs = pairs.with_weights(weights).map_err(in_file)?;
     }
+    if let Some(deviations) = &matches.standard_deviations {
+        pairs = pairs.with_standard_deviations(deviations).map_err(in_file)?;
+    }
     let plan = settings.solve_plan().map_err(text)?;
     let deadline = plan.deadline();
     let stop = || deadline.check(interrupted());

@@ -62,7 +62,7 @@ fn indexed_matches([source, target]: [&Path; 2], indices: &Path, note: impl Fn(&
 
 /// Matches as a table of coordinates.
 fn listed_matches(path: &Path) -> Result<Given> {
-    let (name, Matches { source, target, weights }) = if path.as_os_str() == "-" {
+    let (name, Matches { source, target, weights, standard_deviations }) = if path.as_os_str() == "-" {
         ("standard input".to_owned(), read_matches_text(io::stdin().lock(), "standard input")?)
     } else {
         (format!("`{}`", path.display()), read_matches(path)?)
@@ -71,7 +71,11 @@ fn listed_matches(path: &Path) -> Result<Given> {
     let has_weights = weights.is_some();
     let pairs = match weights {
         None => pairs,
-        Some(weights) => pairs.with_weights(&weights).context(name)?,
+        Some(weights) => pairs.with_weights(&weights).with_context(|| name.clone())?,
+    };
+    let pairs = match standard_deviations {
+        None => pairs,
+        Some(deviations) => pairs.with_standard_deviations(&deviations).context(name)?,
     };
     Ok(Given { pairs, has_weights, source, target, clouds: None })
 }

@@ -26,6 +26,8 @@ pub enum DoubtCode {
     LooseRotation,
     /// Another transform, the rival, explains nearly as much.
     Ambiguous,
+    /// The search ended before it looked for another transform.
+    Unfinished,
     /// The overlapping surfaces are too far apart, or their normals disagree.
     PoorFit,
     /// The clouds overlap too little.
@@ -46,13 +48,14 @@ pub enum DoubtCode {
 
 impl DoubtCode {
     /// All codes.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NoConsensus,
         Self::Stopped,
         Self::Chance,
         Self::FewPlaces,
         Self::LooseRotation,
         Self::Ambiguous,
+        Self::Unfinished,
         Self::PoorFit,
         Self::LittleOverlap,
         Self::Conflict,
@@ -72,6 +75,7 @@ impl DoubtCode {
             Self::FewPlaces => "few_places",
             Self::LooseRotation => "loose_rotation",
             Self::Ambiguous => "ambiguous",
+            Self::Unfinished => "unfinished",
             Self::PoorFit => "poor_fit",
             Self::LittleOverlap => "little_overlap",
             Self::Conflict => "conflict",
@@ -94,6 +98,9 @@ impl DoubtCode {
             }
             Self::LooseRotation => "The inliers do not determine the rotation about one axis.",
             Self::Ambiguous => "A second transform explains the data nearly as well, and nothing refutes it.",
+            Self::Unfinished => {
+                "The search was ended before a second transform with as much evidence was ruled out."
+            }
             Self::PoorFit => {
                 "Where the clouds overlap, their surfaces are too far apart or their normals disagree."
             }
@@ -130,6 +137,7 @@ impl DoubtCode {
                 "Compare the candidates. Where the scene is symmetric or repeats itself, a larger part of it or a rough initial pose \
                  decides."
             }
+            Self::Unfinished => "Allow more time, effort or memory. The transform may well be right.",
             Self::PoorFit => {
                 "Check that both clouds show the same place. The pose is probably wrong; with noisy clouds, try a larger voxel."
             }

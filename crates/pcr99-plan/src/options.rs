@@ -29,6 +29,8 @@ pub struct SolveOptions {
     pub effort: Option<u64>,
     /// Accepted probability of having missed a larger consensus; default 10⁻⁶. For the default method.
     pub miss_probability: Option<f64>,
+    /// Distance between targets up to which neighbouring wrong matches are alike, in target units; default: measured. All methods are judged with it.
+    pub correlation_length: Option<f64>,
     /// Parameters of the paper's methods.
     pub paper: PaperOptions,
 }

@@ -23,6 +23,7 @@ pub struct SolvePlan {
     seed: u64,
     params: MethodParams,
     time_limit: Option<Duration>,
+    correlation_length: Option<f64>,
 }
 
 /// Parameters of each kind of method.
@@ -46,6 +47,10 @@ impl SolvePlan {
         if options.threads == Some(0) {
             return Err(pcr99::Error::Zero { name: "threads" }.into());
         }
+        let correlation_length = options.correlation_length;
+        if let Some(value) = correlation_length.filter(|length| !(length.is_finite() && *length >= 0.0)) {
+            return Err(pcr99::Error::Negative { name: "correlation_length", value }.into());
+        }
         let is_paper = matches!(method, Method::Paper | Method::PaperRandom);
         if let Some(name) = options.paper.first_set().filter(|_| !is_paper) {
             return Err(PlanError::PaperOnly { name });
@@ -63,7 +68,7 @@ impl SolvePlan {
                 MethodParams::Baseline(threshold)
             }
         };
-        Ok(Self { method, scale, seed: options.seed.unwrap_or(0), params, time_limit })
+        Ok(Self { method, scale, seed: options.seed.unwrap_or(0), params, time_limit, correlation_length })
     }
 
     /// The method.
@@ -103,13 +108,21 @@ impl SolvePlan {
     /// Runs the search in the memory of `solvers`. It asks `stop` now and then whether to end; see [`Deadline::check`].
     ///
     /// # Errors
-    /// When the tables of the method would need more memory than they may take.
+    /// When the tables of the method would need more memory than they may take, and when matches differ in noise and the method is not the default one.
     pub fn run(
         &self,
         pairs: &Correspondences,
         solvers: &mut Solvers,
         stop: StopCheck<'_>,
     ) -> Result<Registration, RunError> {
+        let correlated;
+        let pairs = match self.correlation_length {
+            Some(length) => {
+                correlated = pairs.clone().with_correlation_length(length)?;
+                &correlated
+            }
+            None => pairs,
+        };
         Ok(match &self.params {
             MethodParams::Default(params) => solvers.solve_default(pairs, self.scale, params, stop)?,
             MethodParams::Paper(params) => solvers.solve_paper(pairs, self.scale, params, stop)?,
@@ -143,6 +156,9 @@ impl fmt::Display for SolvePlan {
                 number_text(percent(least.fraction())),
                 params.batch(),
             )?;
+        }
+        if let Some(length) = self.correlation_length {
+            write!(f, ", correlation length {}", number_text(length))?;
         }
         if self.method != Method::Paper {
             write!(f, ", seed {}", self.seed)?;

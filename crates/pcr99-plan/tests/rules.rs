@@ -117,6 +117,8 @@ fn values_outside_their_range_are_named() {
         ("candidates", SolveOptions { candidates: Some(0), ..none.clone() }),
         ("effort", SolveOptions { effort: Some(0), ..none.clone() }),
         ("miss_probability", SolveOptions { miss_probability: Some(0.6), ..none.clone() }),
+        ("correlation_length", SolveOptions { correlation_length: Some(-1.0), ..none.clone() }),
+        ("correlation_length", SolveOptions { correlation_length: Some(f64::NAN), ..options(Method::Fgr) }),
     ] {
         let message = refused(&with);
         assert!(message.starts_with(&format!("`{name}` must be ")), "{message}");

@@ -32,7 +32,7 @@ impl Place {
             let recipe = Recipe::default().with_shape(Shape::Knot).and_then(|recipe| recipe.with_points(120));
             let recipe = recipe.and_then(|recipe| recipe.with_outlier_ratio(outliers)).expect("a recipe");
             let problem = recipe.with_seed(seed).generate().expect("a problem");
-            let matches = Matches { source: problem.source, target: problem.target, weights: None };
+            let matches = Matches { source: problem.source, target: problem.target, ..Matches::default() };
             let mut text = Vec::new();
             write_matches(&mut text, &matches).expect("a vector");
             self.write(&format!("m{seed}.csv"), text);

@@ -91,6 +91,9 @@ pub struct BatchDefaults {
     /// Accepted probability of having missed a larger consensus, at most 0.5 [default: 1e-6].
     #[arg(long, value_name = "P", value_parser = number, allow_hyphen_values = true)]
     pub miss_probability: Option<f64>,
+    /// Distance between targets up to which neighbouring wrong matches are wrong in the same way, in target units [default: measured].
+    #[arg(long, value_name = "LENGTH", value_parser = number, allow_hyphen_values = true)]
+    pub correlation_length: Option<f64>,
     /// Voxel edge for downsampling clouds, in target units [default: from the density and extent of both].
     #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
     pub voxel: Option<f64>,

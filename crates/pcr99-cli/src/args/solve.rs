@@ -25,7 +25,8 @@ Examples:
 )]
 pub struct Solve {
     /// File of matches: text with 6 columns `sx sy sz tx ty tz` (separated by commas, tabs or spaces; optional header; optional 7th
-    /// column: weight), `.npy` (N×6 or N×7) or `.npz` (`src`, `dst`). `-` reads text from standard input.
+    /// column: weight), `.npy` (N×6 or N×7) or `.npz` (`src`, `dst`). A column `sigma`, named in the header, holds the standard deviation of
+    /// each match. `-` reads text from standard input.
     #[arg(required_unless_present_any = ["source", "target", "indices"], conflicts_with_all = ["source", "target", "indices"])]
     pub pairs: Option<PathBuf>,
     /// Source cloud, with --target and --indices. Any format that `pcr99 convert` reads.
@@ -45,6 +46,10 @@ pub struct Solve {
     /// [default: estimated from the data; methods other than `default` need it].
     #[arg(long, value_name = "D", value_parser = number, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
+    /// Distance between targets up to which neighbouring wrong matches are wrong in the same way, in target units, for instance the radius of the
+    /// descriptors; 0 if all matches are independent [default: measured].
+    #[arg(long, value_name = "LENGTH", value_parser = number, allow_hyphen_values = true)]
+    pub correlation_length: Option<f64>,
     /// Search method: `default`, PCR-99 as published (`paper`) or with random samples (`paper-random`), or another published method
     /// for comparison. All except `default` need --threshold.
     #[arg(long, value_name = "METHOD", default_value_t = Method::Default, value_parser = method())]
@@ -135,6 +140,7 @@ impl Solve {
             candidates,
             effort,
             miss_probability,
+            correlation_length: self.correlation_length,
             paper: PaperOptions {
                 epsilon,
                 grid_step,

@@ -165,6 +165,7 @@ fn settings(given: &BatchDefaults) -> Result<Settings> {
         memory_budget: given.memory_budget,
         effort: given.effort,
         miss_probability: given.miss_probability,
+        correlation_length: given.correlation_length,
         voxel: given.voxel,
         refine: given.refine.map(Into::into),
         initial,

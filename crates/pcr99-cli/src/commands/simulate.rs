@@ -29,7 +29,7 @@ pub(super) fn run(options: &Simulate, quiet: bool) -> Result<Outcome> {
     let problem = recipe.generate()?;
 
     let document = problem.truth_document().to_json();
-    let table = Matches { source: problem.source, target: problem.target, weights: None };
+    let table = Matches { source: problem.source, target: problem.target, ..Matches::default() };
     matches.write(|mut out| write_matches(&mut out, &table))?;
     if let Some(truth) = truth {
         truth.write(|out| out.write_all(document.as_bytes()))?;

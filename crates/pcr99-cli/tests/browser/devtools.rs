@@ -183,17 +183,23 @@ impl Browser {
     /// What an expression comes to, promises awaited.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
+        self.try_value(expression).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    #[track_caller]
+    fn try_value(&mut self, expression: &str) -> Result<Value, String> {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
-        let answer = self.call("Runtime.evaluate", params);
+        let answer = self.try_call("Runtime.evaluate", &params, PATIENCE)?;
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
-        answer["result"]["value"].clone()
+        Ok(answer["result"]["value"].clone())
     }
 
     /// Waits until an expression is true.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, expression: &str) {
         let end = Instant::now() + PATIENCE;
-        while self.value(expression) != json!(true) {
+        // A page that is about to be left gives no answer.
+        while self.try_value(expression) != Ok(json!(true)) {
             assert!(Instant::now() < end, "never true: {expression}");
             thread::sleep(Duration::from_millis(50));
         }

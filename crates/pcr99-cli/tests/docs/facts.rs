@@ -47,14 +47,28 @@ const FACTS: &[[&str; 4]] = &[
     [
         "explanation/search.md",
         "100 000 by default",
-        "pcr99/src/search/mod.rs",
+        "pcr99/src/search/budget.rs",
         "DEFAULT_EFFORT: u64 = 100_000;",
     ],
     [
         "explanation/search.md",
         "10 000 pairs while the threshold",
-        "pcr99/src/search/mod.rs",
+        "pcr99/src/search/budget.rs",
         "LIMITED_EFFORT: u64 = 10_000;",
+    ],
+    ["explanation/search.md", "10⁻³ for a", "pcr99/src/search/progress.rs", "MISSED_RIVALS: f64 = 0.001;"],
+    [
+        "explanation/search.md",
+        "at most 24 matches",
+        "pcr99/src/search/resample.rs",
+        "MOST_INLIERS: usize = 24;",
+    ],
+    ["explanation/search.md", "above −6 is looked at", "pcr99/src/search/resample.rs", "BARELY: f64 = -6.0;"],
+    [
+        "explanation/search.md",
+        "a factor of `e⁶`",
+        "pcr99/src/search/mixture.rs",
+        "LEAST_LOG_RATIO: f64 = 6.0;",
     ],
     ["explanation/search.md", "Up to 32 inliers", "pcr99/src/search/polish.rs", "FEW: usize = 32;"],
     [

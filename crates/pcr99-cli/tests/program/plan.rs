@@ -22,7 +22,7 @@ fn mistakes_about_matches() {
     let none = SolveOptions::default();
     let ransac = SolveOptions { method: Some(Method::Ransac), threshold: Some(1.0), ..none.clone() };
     let fgr = SolveOptions { method: Some(Method::Fgr), ..ransac.clone() };
-    let cases: [(&str, Cells, SolveOptions); 11] = [
+    let cases: [(&str, Cells, SolveOptions); 12] = [
         (
             "--scale 0",
             &[("scale", "0")],
@@ -41,6 +41,11 @@ fn mistakes_about_matches() {
             "--miss-probability 1",
             &[("miss_probability", "1")],
             SolveOptions { miss_probability: Some(1.0), ..none.clone() },
+        ),
+        (
+            "--correlation-length -1",
+            &[("correlation_length", "-1")],
+            SolveOptions { correlation_length: Some(-1.0), ..none.clone() },
         ),
         ("--method ransac", &[("method", "ransac")], SolveOptions { threshold: None, ..ransac.clone() }),
         (

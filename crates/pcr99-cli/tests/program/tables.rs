@@ -79,6 +79,41 @@ fn arrays_and_archives() {
     }
 }
 
+/// Equal standard deviations change nothing; those that differ are for the default method; bad ones are named.
+#[test]
+fn standard_deviations_are_used_or_refused() {
+    let place = Place::new();
+    let expected = expected(&place);
+    let with = |sigma: &dyn Fn(usize) -> f64| -> Vec<[f64; 7]> {
+        let row = |(i, &[a, b, c, d, e, f]): (usize, &[f64; 6])| [a, b, c, d, e, f, sigma(i)];
+        exact_matches().iter().enumerate().map(row).collect()
+    };
+    let write = |name: &str, rows: &[[f64; 7]]| {
+        place.write(&format!("{name}.csv"), format!("sx,sy,sz,tx,ty,tz,sigma\n{}", table(rows, ",", "\n")));
+        let side = |from: usize| rows.iter().map(move |row| [row[from], row[from + 1], row[from + 2]]);
+        let (source, target): (Vec<[f64; 3]>, Vec<[f64; 3]>) = (side(0).collect(), side(3).collect());
+        let sigma: Vec<[f64; 1]> = rows.iter().map(|row| [row[6]]).collect();
+        let arrays = [("src", npy(&source)), ("dst", npy(&target)), ("sigma", npy(&sigma))];
+        place.write(&format!("{name}.npz"), npz(&arrays));
+    };
+    write("equal", &with(&|_| 0.5));
+    write("differing", &with(&|i| 0.1 + i as f64));
+    write("bad", &with(&|i| 3.0 - i as f64));
+    for form in ["csv", "npz"] {
+        let document = place.json(0, &format!("{SOLVE} equal.{form}"));
+        assert_eq!(timeless(document), expected, "{form}");
+        let document = place.json(0, &format!("{SOLVE} differing.{form}"));
+        assert_close(transform(&document), EXACT, 1e-12);
+        assert_eq!(inliers(&document), Vec::from_iter(0..12));
+        for method in ["paper", "ransac"] {
+            let ran = place.run(&format!("{SOLVE} differing.{form} --method {method}"));
+            ran.refused(&["equally precise", "remove the standard deviations, or use the default method"]);
+        }
+        let words = [&format!("`bad.{form}`"), "the standard deviation of match 3 (counted from 0) is 0"];
+        place.run(&format!("{SOLVE} bad.{form}")).refused(&words);
+    }
+}
+
 #[test]
 fn weights_are_used_or_noted() {
     let place = Place::new();

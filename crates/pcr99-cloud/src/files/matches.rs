@@ -14,6 +14,9 @@ const COORDINATES: [&str; 6] = ["sx", "sy", "sz", "tx", "ty", "tz"];
 /// Accepted names of the weight in a header.
 const WEIGHTS: [&str; 4] = ["weight", "w", "confidence", "score"];
 
+/// Accepted names of the standard deviation in a header.
+const DEVIATIONS: [&str; 3] = ["sigma", "standard_deviation", "std"];
+
 /// Matches between two point sets: `source[i]` belongs to `target[i]`. All values that a reader of this
 /// crate returns are finite, and the lists have the same length, at least 1.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,15 +27,20 @@ pub struct Matches {
     pub target: Vec<[f64; 3]>,
     /// Confidence of each match, if known; higher is better, any finite number is allowed.
     pub weights: Option<Vec<f64>>,
+    /// Standard deviation of the noise of each match, if known. Whether they are positive is not checked.
+    pub standard_deviations: Option<Vec<f64>>,
 }
 
 impl Matches {
-    /// Adds a match. `weight` is given either for all matches or for none.
-    fn push(&mut self, [sx, sy, sz, tx, ty, tz]: [f64; 6], weight: Option<f64>) {
+    /// Adds a match. `weight` and `deviation` are given either for all matches or for none.
+    fn push(&mut self, [sx, sy, sz, tx, ty, tz]: [f64; 6], weight: Option<f64>, deviation: Option<f64>) {
         self.source.push([sx, sy, sz]);
         self.target.push([tx, ty, tz]);
         if let Some(weight) = weight {
             self.weights.get_or_insert_default().push(weight);
+        }
+        if let Some(deviation) = deviation {
+            self.standard_deviations.get_or_insert_default().push(deviation);
         }
     }
 
@@ -50,7 +58,7 @@ impl Matches {
 ///
 /// * `.npy`: an N×6 array, or N×7 with a weight in the last column.
 /// * `.npz`: arrays `src` and `dst` (or `source` and `target`), N×3 each; optionally `weights` (or
-///   `weight`) of length N.
+///   `weight`) and `sigma` (or `standard_deviations`), of length N each.
 /// * Anything else: text, see [`read_matches_text`].
 ///
 /// # Errors
@@ -75,7 +83,8 @@ pub fn read_matches(path: &Path) -> Result<Matches, FileError> {
 /// separated by commas, semicolons, tabs or spaces. Blank lines and lines that begin with `#` or `//` are
 /// skipped. A first line without any number is a header; when it has all of the names above, columns
 /// are chosen by name, in any order and with others between them. The weight
-/// is then the column `weight`, `w`, `confidence` or `score` (the first of these that exists).
+/// is then the column `weight`, `w`, `confidence` or `score` (the first of these that exists). The standard
+/// deviation of the noise is the column `sigma`, `standard_deviation` or `std`; it needs a name.
 ///
 /// # Errors
 /// As [`read_matches`].
@@ -84,26 +93,31 @@ pub fn read_matches_text(reader: impl BufRead, name: &str) -> Result<Matches, Fi
 }
 
 /// Writes `matches` as text that [`read_matches_text`] reads back to the same bits: comma-separated, with
-/// the header `sx,sy,sz,tx,ty,tz`, and `weight` if there are weights.
+/// the header `sx,sy,sz,tx,ty,tz`, and `weight` and `sigma` if there are any.
 ///
 /// # Errors
 /// When `out` fails; of kind [`InvalidInput`](io::ErrorKind::InvalidInput), before anything is written,
 /// when the lists of `matches` differ in length.
 pub fn write_matches(out: &mut impl Write, matches: &Matches) -> io::Result<()> {
     let count = matches.source.len();
-    let weights = matches.weights.as_deref();
-    if matches.target.len() != count || weights.is_some_and(|weights| weights.len() != count) {
-        let message = "source, target and weights of matches must have the same length";
+    let further = [("weight", &matches.weights), ("sigma", &matches.standard_deviations)];
+    let further: Vec<(&str, &[f64])> =
+        further.into_iter().filter_map(|(name, column)| Some((name, column.as_deref()?))).collect();
+    if matches.target.len() != count || further.iter().any(|(_, column)| column.len() != count) {
+        let message = "source, target, weights and standard deviations of matches must have the same length";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let weight_name = if weights.is_some() { ",weight" } else { "" };
-    writeln!(out, "{}{weight_name}", COORDINATES.join(","))?;
+    write!(out, "{}", COORDINATES.join(","))?;
+    for (name, _) in &further {
+        write!(out, ",{name}")?;
+    }
+    writeln!(out)?;
     for (i, ([sx, sy, sz], [tx, ty, tz])) in matches.source.iter().zip(&matches.target).enumerate() {
         write!(out, "{sx},{sy},{sz},{tx},{ty},{tz}")?;
-        match weights {
-            Some(weights) => writeln!(out, ",{}", weights[i])?,
-            None => writeln!(out)?,
+        for (_, column) in &further {
+            write!(out, ",{}", column[i])?;
         }
+        writeln!(out)?;
     }
     Ok(())
 }
@@ -112,6 +126,7 @@ pub fn write_matches(out: &mut impl Write, matches: &Matches) -> io::Result<()> 
 struct Columns {
     coordinates: [usize; 6],
     weight: Option<usize>,
+    deviation: Option<usize>,
 }
 
 impl Columns {
@@ -129,7 +144,8 @@ impl Columns {
                 }
                 rows.check_header_width()?;
                 let weight = header.find(WEIGHTS)?.into_iter().flatten().next();
-                return Ok(Self { coordinates: found.map(Option::unwrap_or_default), weight });
+                let deviation = header.find(DEVIATIONS)?.into_iter().flatten().next();
+                return Ok(Self { coordinates: found.map(Option::unwrap_or_default), weight, deviation });
             }
         }
         let weight = match rows.width() {
@@ -141,7 +157,7 @@ impl Columns {
                 return Err(Fault::at(Place::Line(rows.line()), TextError::Columns { found, expected }));
             }
         };
-        Ok(Self { coordinates: [0, 1, 2, 3, 4, 5], weight })
+        Ok(Self { coordinates: [0, 1, 2, 3, 4, 5], weight, deviation: None })
     }
 }
 
@@ -155,7 +171,8 @@ fn from_text(reader: impl BufRead) -> Result<Matches, Fault> {
         for (value, &column) in point_pair.iter_mut().zip(&columns.coordinates) {
             *value = number(column)?;
         }
-        matches.push(point_pair, columns.weight.map(number).transpose()?);
+        let optional = |column: Option<usize>| column.map(number).transpose();
+        matches.push(point_pair, optional(columns.weight)?, optional(columns.deviation)?);
     }
     matches.or_nothing()
 }
@@ -174,7 +191,7 @@ fn from_array(array: &npy::Array) -> Result<Matches, Fault> {
         for (column, value) in point_pair.iter_mut().enumerate() {
             *value = number(column)?;
         }
-        matches.push(point_pair, (columns == 7).then(|| number(6)).transpose()?);
+        matches.push(point_pair, (columns == 7).then(|| number(6)).transpose()?, None);
     }
     matches.or_nothing()
 }
@@ -194,7 +211,8 @@ mod tests {
     }
 
     fn one(weights: Option<Vec<f64>>) -> Matches {
-        Matches { source: vec![[1.0, 2.0, 3.0]], target: vec![[4.0, 5.0, 6.0]], weights }
+        let (source, target) = (vec![[1.0, 2.0, 3.0]], vec![[4.0, 5.0, 6.0]]);
+        Matches { source, target, weights, standard_deviations: None }
     }
 
     #[test]
@@ -204,6 +222,10 @@ mod tests {
         assert_eq!(read("a,b,c,d,e,f\n1,2,3,4,5,6\n"), Ok(one(None)));
         assert_eq!(read("tx ty tz id SX SY SZ\n4 5 6 left 1 2 3\n"), Ok(one(None)));
         assert_eq!(read("score;sx;sy;sz;tx;ty;tz\n-7;1;2;3;4;5;6\n"), Ok(one(Some(vec![-7.0]))));
+        let both = Matches { standard_deviations: Some(vec![0.1]), ..one(Some(vec![5.0])) };
+        assert_eq!(read("sx,sy,sz,tx,ty,tz,Sigma,weight\n1,2,3,4,5,6,0.1,5\n"), Ok(both));
+        let deviation = Matches { standard_deviations: Some(vec![0.1]), ..one(None) };
+        assert_eq!(read("std sx sy sz tx ty tz\n0.1 1 2 3 4 5 6\n"), Ok(deviation));
     }
 
     #[test]
@@ -246,18 +268,20 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_back_to_the_bit(
-            rows in vec((uniform3(any::<f64>()), uniform3(-1e3..1e3), any::<f64>()), 1..20), weighted: bool,
+            rows in vec((uniform3(any::<f64>()), uniform3(-1e3..1e3), any::<f64>()), 1..20), weighted: bool, noisy: bool,
         ) {
             let finite = |x: f64| if x.is_finite() { x } else { -0.0 };
             let source: Vec<_> = rows.iter().map(|row| row.0.map(finite)).collect();
             let target: Vec<_> = rows.iter().map(|row| row.1).collect();
             let weights = weighted.then(|| rows.iter().map(|row| finite(row.2)).collect());
-            let matches = Matches { source, target, weights };
+            let standard_deviations = noisy.then(|| rows.iter().map(|row| finite(row.2).abs()).collect());
+            let matches = Matches { source, target, weights, standard_deviations };
             let mut out = Vec::new();
             write_matches(&mut out, &matches).expect("a vector");
             let text = String::from_utf8(out).expect("ASCII");
-            let header = if weighted { "sx,sy,sz,tx,ty,tz,weight" } else { "sx,sy,sz,tx,ty,tz" };
-            prop_assert_eq!(text.lines().next(), Some(header));
+            let further = [if weighted { ",weight" } else { "" }, if noisy { ",sigma" } else { "" }].concat();
+            let header = format!("sx,sy,sz,tx,ty,tz{further}");
+            prop_assert_eq!(text.lines().next(), Some(header.as_str()));
             let again = read(&text).expect("own text");
             prop_assert_eq!(format!("{:?}", &again), format!("{:?}", &matches)); // tells −0 from 0
         }

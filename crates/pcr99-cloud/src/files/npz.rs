@@ -8,7 +8,7 @@ use super::npy::{Array, Fit};
 use super::zip::{Archive, ZipError};
 use crate::error::{Fault, FileError, Place, Problem, quote_all};
 
-/// Matches from the arrays `src` and `dst`, and optionally `weights`; messages call the archive `label`.
+/// Matches from the arrays `src` and `dst`, and optionally `weights` and `sigma`; messages call the archive `label`.
 pub(super) fn read_matches(reader: impl Read + Seek, label: &str) -> Result<Matches, FileError> {
     let in_archive = |fault: Fault| fault.in_file(label);
     let mut archive = Archive::open(reader).map_err(in_archive)?;
@@ -21,11 +21,15 @@ pub(super) fn read_matches(reader: impl Read + Seek, label: &str) -> Result<Matc
     if source.is_empty() {
         return Err(in_archive(Fault::whole(Problem::Nothing { what: "matches" })));
     }
-    let weights = match find(&archive, ["weights", "weight"]) {
-        Some((index, name)) => Some(weights(&mut archive, index, source.len(), &inside(label, name))?),
-        None => None,
+    let mut list = |names, kind| match find(&archive, names) {
+        Some((index, name)) => {
+            numbers(&mut archive, index, kind, source.len(), &inside(label, name)).map(Some)
+        }
+        None => Ok(None),
     };
-    Ok(Matches { source, target, weights })
+    let weights = list(["weights", "weight"], WEIGHTS)?;
+    let standard_deviations = list(["sigma", "standard_deviations"], DEVIATIONS)?;
+    Ok(Matches { source, target, weights, standard_deviations })
 }
 
 /// Position and name of the first of `names` that is in the archive.
@@ -76,18 +80,25 @@ fn points(
     read().map_err(|fault: Fault| fault.in_file(&inside(label, name)))
 }
 
+/// Words of messages about a list of numbers: their name, and the shape that is needed.
+type ListKind = (&'static str, &'static str);
+
+const WEIGHTS: ListKind = ("weights", "(N,), one weight for each match,");
+const DEVIATIONS: ListKind = ("standard deviations", "(N,), one standard deviation for each match,");
+
 /// An array of `expected` numbers.
-fn weights(
+fn numbers(
     archive: &mut Archive<impl Read + Seek>,
     index: usize,
+    (what, shape): ListKind,
     expected: usize,
     label: &str,
 ) -> Result<Vec<f64>, FileError> {
     let mut read = || {
         let array = array(archive, index)?;
-        let found = array.list("(N,), one weight for each match,")?;
+        let found = array.list(shape)?;
         if found != expected {
-            return Err(Fault::whole(ZipError::Weights { found, expected }));
+            return Err(Fault::whole(ZipError::ListLength { what, found, expected }));
         }
         (0..found).map(|row| finite(array.at(row).into(), Place::Entry { row, column: 0 })).collect()
     };
@@ -121,12 +132,17 @@ mod tests {
             source: vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
             target: vec![[7.0, 8.0, 9.0], [10.0, 11.0, 12.0]],
             weights: None,
+            standard_deviations: None,
         };
         assert_eq!(read(&[("dst.npy", b.clone()), ("src.npy", a.clone())]), Ok(plain.clone()));
         for shape in ["(2,)", "(2, 1)"] {
             let files =
                 [("source.npy", a.clone()), ("target.npy", b.clone()), ("weight.npy", bytes(shape, &[5, 6]))];
             assert_eq!(read(&files), Ok(Matches { weights: Some(vec![5.0, 6.0]), ..plain.clone() }));
+            let files =
+                [("src.npy", a.clone()), ("dst.npy", b.clone()), ("sigma.npy", bytes(shape, &[5, 6]))];
+            let expected = Matches { standard_deviations: Some(vec![5.0, 6.0]), ..plain.clone() };
+            assert_eq!(read(&files), Ok(expected));
         }
     }
 
@@ -165,6 +181,14 @@ mod tests {
                     ("weights.npy", bytes("(2,)", &[0; 2])),
                 ],
                 "`m.npz`, array `weights`: 2 weights for 1 matches; give one for each match",
+            ),
+            (
+                vec![
+                    ("src.npy", one.clone()),
+                    ("dst.npy", one.clone()),
+                    ("sigma.npy", bytes("(2,)", &[1; 2])),
+                ],
+                "`m.npz`, array `sigma`: 2 standard deviations for 1 matches; give one for each match",
             ),
             (
                 vec![("src.npy", one.clone()), ("dst.npy", one.clone()), ("weights.npy", two.clone())],

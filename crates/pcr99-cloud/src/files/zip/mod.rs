@@ -81,10 +81,12 @@ pub enum ZipError {
         /// Points of the target.
         target: usize,
     },
-    /// There are more or fewer weights than matches.
-    #[error("{found} weights for {expected} matches; give one for each match")]
-    Weights {
-        /// Number of weights.
+    /// There are more or fewer numbers in a list than matches.
+    #[error("{found} {what} for {expected} matches; give one for each match")]
+    ListLength {
+        /// What the numbers are.
+        what: &'static str,
+        /// Number of numbers.
         found: usize,
         /// Number of matches.
         expected: usize,
