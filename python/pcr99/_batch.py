@@ -141,8 +141,8 @@ def batch(
         is called with a ``Progress``; an exception that it raises ends the batch.
     **defaults
         Options for pairs whose cells are empty, as in ``solve`` and ``register``. For all pairs: ``scale``, ``candidates``,
-        ``time_limit`` (of one pair), ``seed``. For matches: ``threshold``, ``method``, ``memory_budget``, ``effort``, ``miss_probability``. For clouds:
-        ``voxel``, ``refine``, ``initial`` (a file with a 4×4 matrix).
+        ``time_limit`` (of one pair), ``seed``. For matches: ``threshold``, ``method``, ``memory_budget``, ``effort``, ``miss_probability``,
+        ``correlation_length``. For clouds: ``voxel``, ``refine``, ``initial`` (a file with a 4×4 matrix).
 
     Returns
     -------

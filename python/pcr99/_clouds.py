@@ -285,12 +285,14 @@ class Matches(NamedTuple):
     target: Floats
     #: One confidence for each match, if the file has them.
     weights: Optional[Floats] = None
+    #: Standard deviation of the noise of each match, if the file has them.
+    standard_deviations: Optional[Floats] = None
 
 
 def read_matches(path: PathLike) -> Matches:
     """Reads matches from text with six columns, ``.npy`` (N×6 or N×7) or ``.npz`` (arrays ``src`` and ``dst``).
 
-    A seventh column holds the weights.
+    A seventh column holds the weights. A column ``sigma``, or an array of that name, holds the standard deviations.
 
     >>> import os, tempfile
     >>> import pcr99
@@ -306,14 +308,21 @@ def read_matches(path: PathLike) -> Matches:
 
 
 def write_matches(
-    path: PathLike, source: npt.ArrayLike, target: npt.ArrayLike, weights: Optional[npt.ArrayLike] = None
+    path: PathLike,
+    source: npt.ArrayLike,
+    target: npt.ArrayLike,
+    weights: Optional[npt.ArrayLike] = None,
+    standard_deviations: Optional[npt.ArrayLike] = None,
 ) -> None:
     """Writes matches as text that ``pcr99 solve`` reads."""
     a, b = as_rows("source", source), as_rows("target", target)
     if len(a) != len(b):
         raise InvalidInput(f"{len(a)} source points but {len(b)} target points: row i of one must match row i of the other")
     confidence = None if weights is None else as_list("weights", weights, len(a))
-    _core.write_matches(_path("path", path), a, b, confidence)
+    deviations = None
+    if standard_deviations is not None:
+        deviations = as_list("standard_deviations", standard_deviations, len(a))
+    _core.write_matches(_path("path", path), a, b, confidence, deviations)
 
 
 for _class in (Cloud, PreparedCloud, Matches):

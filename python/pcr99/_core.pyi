@@ -185,10 +185,16 @@ def solve(
     target: _Floats,
     indices: Optional[_Indices],
     weights: Optional[_Floats],
+    standard_deviations: Optional[_Floats],
     options: Mapping[str, Any],
 ) -> Document: ...
 def assess(
-    source: _Floats, target: _Floats, indices: Optional[_Indices], transform: _Floats, threshold: float
+    source: _Floats,
+    target: _Floats,
+    indices: Optional[_Indices],
+    standard_deviations: Optional[_Floats],
+    transform: _Floats,
+    options: Mapping[str, Any],
 ) -> Document: ...
 def simulate(
     points: int,
@@ -230,5 +236,11 @@ def write_cloud(
     intensities: Optional[_Floats],
     viewpoint: _Place,
 ) -> tuple[int, list[str]]: ...
-def read_matches(path: str) -> tuple[_Floats, _Floats, Optional[_Floats]]: ...
-def write_matches(path: str, source: _Floats, target: _Floats, weights: Optional[_Floats]) -> None: ...
+def read_matches(path: str) -> tuple[_Floats, _Floats, Optional[_Floats], Optional[_Floats]]: ...
+def write_matches(
+    path: str,
+    source: _Floats,
+    target: _Floats,
+    weights: Optional[_Floats],
+    standard_deviations: Optional[_Floats],
+) -> None: ...

@@ -40,6 +40,7 @@ class Defaults(TypedDict, total=False):
     seed: int
     effort: int
     miss_probability: float
+    correlation_length: float
 
 
 def manifest_of(given: ManifestLike, defaults: Mapping[str, Any]) -> _core.Manifest:

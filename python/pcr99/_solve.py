@@ -35,6 +35,8 @@ def solve(
     *,
     indices: Optional[npt.ArrayLike] = None,
     weights: Optional[npt.ArrayLike] = None,
+    standard_deviations: Optional[npt.ArrayLike] = None,
+    correlation_length: Optional[float] = None,
     scale: ScaleLike = 1.0,
     threshold: Optional[float] = None,
     method: str = "default",
@@ -63,6 +65,12 @@ def solve(
         Pairs of rows that match, K×2, counted from 0; for example Open3D's ``Vector2iVector``.
     weights
         Confidence of each match; higher is better. The search examines confident matches first.
+    standard_deviations
+        Noise of each match, in any unit, where right matches differ in noise (default method). Only the ratios are used. ``threshold`` is
+        that of a match of median noise.
+    correlation_length
+        Distance between targets up to which neighbouring wrong matches are wrong in the same way, in target units; for example the
+        radius of the descriptors, or 0 if all matches are independent. By default it is measured from the matches.
     scale
         A number if the scale is known (default 1), ``None`` if it is unknown, ``(minimum, maximum)`` if it is bounded.
     threshold
@@ -107,7 +115,7 @@ def solve(
     pcr99.InvalidInput: 1000 source points but 999 target points: row i of one must match row i of the other
     """
     given = locals()
-    matches = _matches(source, target, indices, weights)
+    matches = _matches(source, target, indices, weights, standard_deviations)
     document = _core.solve(*matches, _options(given))
     return Registration(document, Origin(source, target, indices, None, call_text(solve, given)))
 
@@ -119,7 +127,15 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
         "method": as_name("method", given["method"]),
         "seed": as_seed(given["seed"]),
     }
-    for name in ("threshold", "time_limit", "miss_probability", "epsilon", "grid_step", "min_inlier_fraction"):
+    for name in (
+        "threshold",
+        "time_limit",
+        "miss_probability",
+        "correlation_length",
+        "epsilon",
+        "grid_step",
+        "min_inlier_fraction",
+    ):
         options[name] = as_optional_number(name, given[name])
     for name in ("threads", "candidates", "effort", "memory_budget", "batch", "min_inliers", "hypothesis_limit"):
         options[name] = as_optional_whole(name, given[name])
@@ -127,17 +143,22 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _matches(
-    source: CloudLike, target: CloudLike, indices: Any, weights: Any = None
-) -> tuple[Floats, Floats, Optional[Indices], Optional[Floats]]:
-    """Converts both sides of the matches, their indices and their weights to arrays."""
+    source: CloudLike, target: CloudLike, indices: Any, weights: Any = None, standard_deviations: Any = None
+) -> tuple[Floats, Floats, Optional[Indices], Optional[Floats], Optional[Floats]]:
+    """Converts both sides of the matches, their indices, weights and standard deviations to arrays."""
     a, b = points_of("source", source), points_of("target", target)
     pairs = None if indices is None else as_indices("indices", indices)
-    if weights is None:
-        return a, b, pairs, None
+    if weights is None and standard_deviations is None:
+        return a, b, pairs, None, None
     if pairs is None and len(a) != len(b):
-        # Otherwise the message would blame the weights.
+        # Otherwise the message would blame the weights or the standard deviations.
         raise InvalidInput(f"{len(a)} source points but {len(b)} target points: row i of one must match row i of the other")
-    return a, b, pairs, as_list("weights", weights, len(a) if pairs is None else len(pairs))
+    count = len(a) if pairs is None else len(pairs)
+
+    def numbers(name: str, given: Any) -> Optional[Floats]:
+        return None if given is None else as_list(name, given, count)
+
+    return a, b, pairs, numbers("weights", weights), numbers("standard_deviations", standard_deviations)
 
 
 @renamed_arguments(src="source", dst="target")
@@ -148,12 +169,14 @@ def assess(
     *,
     threshold: float,
     indices: Optional[npt.ArrayLike] = None,
+    standard_deviations: Optional[npt.ArrayLike] = None,
+    correlation_length: Optional[float] = None,
 ) -> Registration:
     """Judges a given transform: counts the matches that agree with it and tests whether chance explains them.
 
     Parameters
     ----------
-    source, target, indices, threshold
+    source, target, indices, standard_deviations, correlation_length, threshold
         As in ``solve``; ``threshold`` is required.
     transform
         The 4×4 matrix ``[sR t; 0 1]`` from source to target. The result has it unchanged.
@@ -173,9 +196,13 @@ def assess(
     'not_reliable'
     """
     call = call_text(assess, locals())
-    a, b, pairs, _ = _matches(source, target, indices)
+    a, b, pairs, _, deviations = _matches(source, target, indices, None, standard_deviations)
     matrix = as_transform("transform", transform)
-    document = _core.assess(a, b, pairs, matrix, as_number("threshold", threshold))
+    options = {
+        "threshold": as_number("threshold", threshold),
+        "correlation_length": as_optional_number("correlation_length", correlation_length),
+    }
+    document = _core.assess(a, b, pairs, deviations, matrix, options)
     return Registration(document, Origin(source, target, indices, None, call))
 
 

@@ -218,6 +218,7 @@ _METAVARS = {
     "seed": "N",
     "effort": "N",
     "miss_probability": "P",
+    "correlation_length": "LENGTH",
 }
 
 

@@ -2,7 +2,7 @@
 //!
 //! Input is copied, because other Python threads may change an array during the work.
 
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::error::Failure;
@@ -16,6 +16,11 @@ pub(crate) fn rows<T: Element + Copy, const COLUMNS: usize>(
         return Err(PyValueError::new_err(format!("expected an array with {COLUMNS} columns")));
     }
     Ok(rows.to_vec())
+}
+
+/// Numbers of a contiguous list, if there is one.
+pub(crate) fn list(array: Option<PyReadonlyArray1<'_, f64>>) -> PyResult<Option<Vec<f64>>> {
+    Ok(array.map(|array| array.as_slice().map(<[f64]>::to_vec)).transpose()?)
 }
 
 /// Index pairs of an N×2 array; a negative index is an error.

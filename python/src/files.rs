@@ -7,7 +7,7 @@ use pcr99_cloud::{Cloud, Matches, OutputFile};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
-    arrays::{array, rows},
+    arrays::{array, list, rows},
     error::Failure,
     work,
 };
@@ -57,16 +57,20 @@ pub(crate) fn write_cloud(
     Ok((written.dropped, written.lost.iter().map(ToString::to_string).collect()))
 }
 
-/// Reads matches: source, target and weights.
+/// Points of one side, and a number for each match.
+type Points<'py> = Bound<'py, PyArray2<f64>>;
+type Numbers<'py> = Option<Bound<'py, PyArray1<f64>>>;
+
+/// Reads matches: source, target, weights and standard deviations.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "three arrays")]
 pub(crate) fn read_matches(
     py: Python<'_>,
     path: PathBuf,
-) -> PyResult<(Bound<'_, PyArray2<f64>>, Bound<'_, PyArray2<f64>>, Option<Bound<'_, PyArray1<f64>>>)> {
+) -> PyResult<(Points<'_>, Points<'_>, Numbers<'_>, Numbers<'_>)> {
     let read = move || pcr99_cloud::read_matches(&path).map_err(Failure::file(&path));
-    let Matches { source, target, weights } = work::run(py, read)?;
-    Ok((array(py, source)?, array(py, target)?, weights.map(|weights| weights.into_pyarray(py))))
+    let Matches { source, target, weights, standard_deviations } = work::run(py, read)?;
+    let numbers = |list: Option<Vec<f64>>| list.map(|list| list.into_pyarray(py));
+    Ok((array(py, source)?, array(py, target)?, numbers(weights), numbers(standard_deviations)))
 }
 
 /// Writes matches as text, completely or not at all.
@@ -77,9 +81,10 @@ pub(crate) fn write_matches(
     source: PyReadonlyArray2<'_, f64>,
     target: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
+    standard_deviations: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<()> {
-    let weights = weights.map(|weights| weights.as_slice().map(<[f64]>::to_vec)).transpose()?;
-    let matches = Matches { source: rows(&source)?, target: rows(&target)?, weights };
+    let (weights, standard_deviations) = (list(weights)?, list(standard_deviations)?);
+    let matches = Matches { source: rows(&source)?, target: rows(&target)?, weights, standard_deviations };
     work::run_to_end(py, move |_| {
         let file = OutputFile::new(&path).map_err(Failure::file(&path))?;
         let written = file.write(|mut out| pcr99_cloud::write_matches(&mut out, &matches));

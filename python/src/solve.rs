@@ -7,7 +7,7 @@ use pcr99_plan::{GivenScale, Method, PaperOptions, SolvePlan, Solvers, text};
 use pyo3::prelude::*;
 
 use crate::{
-    arrays::{index_pairs, rows},
+    arrays::{index_pairs, list, rows},
     document::Document,
     error::Failure,
     work,
@@ -47,6 +47,7 @@ pub(crate) struct SolveOptions {
     candidates: Option<usize>,
     effort: Option<u64>,
     miss_probability: Option<f64>,
+    correlation_length: Option<f64>,
     memory_budget: Option<u64>,
     epsilon: Option<f64>,
     grid_step: Option<f64>,
@@ -69,6 +70,7 @@ impl SolveOptions {
             candidates: self.candidates,
             effort: self.effort,
             miss_probability: self.miss_probability,
+            correlation_length: self.correlation_length,
             paper: PaperOptions {
                 epsilon: self.epsilon,
                 grid_step: self.grid_step,
@@ -97,6 +99,7 @@ struct Matches {
     target: Vec<[f64; 3]>,
     indices: Option<Vec<[usize; 2]>>,
     weights: Option<Vec<f64>>,
+    standard_deviations: Option<Vec<f64>>,
 }
 
 impl Matches {
@@ -106,11 +109,13 @@ impl Matches {
         target: &PyReadonlyArray2<'_, f64>,
         indices: Option<PyReadonlyArray2<'_, i64>>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
+        standard_deviations: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
         let pairs = indices.map(|indices| index_pairs(&indices)).transpose()?;
         let pairs = pairs.transpose().map_err(|failure| failure.raised(py))?;
-        let weights = weights.map(|weights| weights.as_slice().map(<[f64]>::to_vec)).transpose()?;
-        Ok(Self { source: rows(source)?, target: rows(target)?, indices: pairs, weights })
+        let (weights, standard_deviations) = (list(weights)?, list(standard_deviations)?);
+        let (source, target) = (rows(source)?, rows(target)?);
+        Ok(Self { source, target, indices: pairs, weights, standard_deviations })
     }
 
     fn checked(&self) -> Result<Correspondences, Failure> {
@@ -118,8 +123,12 @@ impl Matches {
             Some(indices) => Correspondences::from_indices(&self.source, &self.target, indices)?,
             None => Correspondences::new(&self.source, &self.target)?,
         };
-        Ok(match &self.weights {
+        let pairs = match &self.weights {
             Some(weights) => pairs.with_weights(weights)?,
+            None => pairs,
+        };
+        Ok(match &self.standard_deviations {
+            Some(deviations) => pairs.with_standard_deviations(deviations)?,
             None => pairs,
         })
     }
@@ -133,15 +142,24 @@ pub(crate) fn solve<'py>(
     target: PyReadonlyArray2<'py, f64>,
     indices: Option<PyReadonlyArray2<'py, i64>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    standard_deviations: Option<PyReadonlyArray1<'py, f64>>,
     options: SolveOptions,
 ) -> PyResult<Document> {
     let plan = options.plan().map_err(|failure| failure.raised(py))?;
-    let matches = Matches::new(py, &source, &target, indices, weights)?;
+    let matches = Matches::new(py, &source, &target, indices, weights, standard_deviations)?;
     work::run_here(py, plan.deadline(), move |stop| {
         let pairs = matches.checked()?;
         let found = plan.run(&pairs, &mut Solvers::new(), stop)?;
         Ok(Document(ResultDocument::of_matches(plan.method().name(), &found)))
     })
+}
+
+/// Options of `assess`.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct AssessOptions {
+    threshold: f64,
+    correlation_length: Option<f64>,
 }
 
 /// Judges a given transform.
@@ -151,15 +169,19 @@ pub(crate) fn assess<'py>(
     source: PyReadonlyArray2<'py, f64>,
     target: PyReadonlyArray2<'py, f64>,
     indices: Option<PyReadonlyArray2<'py, i64>>,
+    standard_deviations: Option<PyReadonlyArray1<'py, f64>>,
     transform: PyReadonlyArray2<'py, f64>,
-    threshold: f64,
+    options: AssessOptions,
 ) -> PyResult<Document> {
-    let matches = Matches::new(py, &source, &target, indices, None)?;
+    let matches = Matches::new(py, &source, &target, indices, None, standard_deviations)?;
     let matrix: Vec<[f64; 4]> = rows(&transform)?;
     work::run(py, move || {
-        let threshold = Positive::new("threshold", threshold)?;
+        let threshold = Positive::new("threshold", options.threshold)?;
         let model = similarity("transform", &matrix)?;
-        let pairs = matches.checked()?;
+        let mut pairs = matches.checked()?;
+        if let Some(length) = options.correlation_length {
+            pairs = pairs.with_correlation_length(length)?;
+        }
         let found = pcr99::assess(&pairs, &model, threshold);
         Ok(Document(ResultDocument::of_matches("assess", &found)))
     })

@@ -112,6 +112,9 @@ def test_too_few_equal_collinear() -> None:
         ({"effort": 1.5}, "`effort` must be an integer"),
         ({"miss_probability": 0.0}, "`miss_probability`"),
         ({"miss_probability": 1.5}, "`miss_probability`"),
+        ({"correlation_length": -0.5}, "`correlation_length`"),
+        ({"correlation_length": float("nan")}, "`correlation_length`"),
+        ({"correlation_length": "short"}, "`correlation_length` must be a number"),
         ({"miss_probability": "small"}, "`miss_probability` must be a number"),
         ({"threads": 0}, "`threads` must be at least 1"),
         ({"threads": 1.5}, "`threads` must be an integer"),
@@ -132,6 +135,11 @@ def test_too_few_equal_collinear() -> None:
         ({"weights": np.ones(29)}, "29 numbers for 30 matches"),
         ({"weights": np.ones((30, 1))}, r"weights.ravel\(\)"),
         ({"weights": np.full(30, np.nan)}, "weight 0"),
+        ({"standard_deviations": np.ones(29)}, "29 numbers for 30 matches"),
+        ({"standard_deviations": np.full(30, np.nan)}, "the standard deviation of match 0"),
+        ({"standard_deviations": np.arange(30.0)}, "the standard deviation of match 0"),
+        ({"standard_deviations": np.arange(1.0, 31.0), "method": "paper", "threshold": 1.0}, "equally precise"),
+        ({"standard_deviations": np.arange(1.0, 31.0), "method": "ransac", "threshold": 1.0}, "equally precise"),
     ],
 )
 def test_wrong_options(options, message) -> None:

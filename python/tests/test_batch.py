@@ -171,7 +171,7 @@ def test_bad_files(text: str, message: str, tmp_path: Path) -> None:
 def test_bad_options(manifest: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for options, kind, message in [
-        ({"colour": 3}, TypeError, "no option `colour`; the options of pairs are candidates, effort, initial, memory_budget"),
+        ({"colour": 3}, TypeError, "no option `colour`; the options of pairs are candidates, correlation_length, effort, initial, memory_budget"),
         ({"scale": 0}, ValueError, "`scale` must be finite and positive, got 0"),
         ({"scale": "large"}, ValueError, "`scale` is `large`"),
         ({"method": "magic"}, ValueError, "`method` is `magic`: expected one of default, paper"),

@@ -221,7 +221,10 @@ def test_matches_in_files(problem: pcr99.Problem, tmp_path: Path) -> None:
     pcr99.write_matches(path, problem.source, problem.target, weights=np.arange(1000.0))
     back = pcr99.read_matches(path)
     assert np.array_equal(back.source, problem.source) and np.array_equal(back.target, problem.target)
-    assert np.array_equal(back.weights, np.arange(1000.0))
+    assert np.array_equal(back.weights, np.arange(1000.0)) and back.standard_deviations is None
+    pcr99.write_matches(path, problem.source, problem.target, standard_deviations=np.arange(1.0, 1001.0))
+    back = pcr99.read_matches(path)
+    assert back.weights is None and np.array_equal(back.standard_deviations, np.arange(1.0, 1001.0))
     with pytest.raises(pcr99.InvalidInput, match="999 target points"):
         pcr99.write_matches(tmp_path / "n.csv", problem.source, problem.target[1:])
     assert not (tmp_path / "n.csv").exists()

@@ -26,6 +26,7 @@ SOLVE: list[tuple[list[str], dict[str, Any]]] = [
     (["--method", "daniel", "--threshold", "1", "--scale", "unknown"], {"method": "daniel", "threshold": 1.0, "scale": None}),
     (["--effort", "0"], {"effort": 0}),
     (["--miss-probability", "2"], {"miss_probability": 2.0}),
+    (["--correlation-length", "-1"], {"correlation_length": -1.0}),
     (["--threads", "0"], {"threads": 0}),
 ]
 

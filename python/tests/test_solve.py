@@ -82,6 +82,30 @@ def test_indices_and_weights(problem: pcr99.Problem) -> None:
     assert weighted and np.array_equal(weighted.inliers, expected.inliers)
 
 
+def test_standard_deviations(problem: pcr99.Problem) -> None:
+    expected = pcr99.solve(problem.source, problem.target)
+    assert pcr99.solve(problem.source, problem.target, standard_deviations=np.full(1000, 0.1)) == expected
+    noise = np.where(np.arange(1000) % 2, 10.0, 1.0)
+    target = problem.target + 0.01 * noise[:, None] * np.random.default_rng(1).normal(size=(1000, 3))
+    r = pcr99.solve(problem.source, target, standard_deviations=noise)
+    assert r and errors(r, problem.transform) < 0.02
+    assert len(r.inliers) > 1.5 * len(pcr99.solve(problem.source, target).inliers)
+    assert r == pcr99.solve(problem.source, target, standard_deviations=8 * noise)
+    judged = pcr99.assess(problem.source, target, r.transform, threshold=r.threshold, standard_deviations=noise)
+    assert judged and np.array_equal(judged.inliers, r.inliers)
+    with pytest.raises(pcr99.InvalidInput, match="the standard deviation of match 3 "):
+        pcr99.solve(problem.source, target, standard_deviations=np.where(np.arange(1000) == 3, 0.0, noise))
+
+
+def test_correlation_length(problem: pcr99.Problem) -> None:
+    free = pcr99.solve(problem.source, problem.target, correlation_length=0)
+    assert free and np.array_equal(free.inliers, pcr99.solve(problem.source, problem.target).inliers)
+    coarse = pcr99.solve(problem.source, problem.target, correlation_length=100.0)
+    assert not coarse and coarse.evidence.log10_nfa > free.evidence.log10_nfa
+    judged = pcr99.assess(problem.source, problem.target, free.transform, threshold=free.threshold, correlation_length=100.0)
+    assert not judged
+
+
 @pytest.mark.parametrize("scale", [None, (1, 5), [1.0, 5.0], np.array([1, 5])])
 def test_unknown_scale(scale) -> None:
     problem = pcr99.simulate(outliers=0.9, scale="random", seed=4)
