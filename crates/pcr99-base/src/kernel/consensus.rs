@@ -148,18 +148,26 @@ fn coarsen_lanes(from: &[f64], to: &mut [f32]) -> (f64, bool) {
     // Several side by side: the largest is the same in any order.
     const LANES: usize = 8;
     let mut largest = [0.0_f64; LANES];
-    let mut strays = 0_u64;
-    for (from, to) in from.chunks(LANES).zip(to.chunks_mut(LANES)) {
-        for ((from, to), largest) in from.iter().zip(to).zip(&mut largest) {
-            let size = from.abs();
-            // False for NaN.
-            let near = size <= STRAY;
-            *to = if near { *from as f32 } else { f32::NAN };
-            *largest = if near && size > *largest { size } else { *largest };
-            strays |= u64::from(!near);
+    let mut strays = [false; LANES];
+    let mut coarsen = |from: &f64, to: &mut f32, lane: usize| {
+        let size = from.abs();
+        // False for NaN.
+        let near = size <= STRAY;
+        *to = if near { *from as f32 } else { f32::NAN };
+        let size = if near { size } else { 0.0 };
+        largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+        strays[lane] |= !near;
+    };
+    let ((from, last_from), (to, last_to)) = (from.as_chunks::<LANES>(), to.as_chunks_mut::<LANES>());
+    for (from, to) in from.iter().zip(to) {
+        for lane in 0..LANES {
+            coarsen(&from[lane], &mut to[lane], lane);
         }
     }
-    (largest.into_iter().fold(0.0, f64::max), strays != 0)
+    for (lane, (from, to)) in last_from.iter().zip(last_to).enumerate() {
+        coarsen(from, to, lane);
+    }
+    (largest.into_iter().fold(0.0, f64::max), strays.contains(&true))
 }
 
 /// Number of points between two tests for leaving the loop early.

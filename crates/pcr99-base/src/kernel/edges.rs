@@ -19,7 +19,7 @@ pub struct Columns {
 impl Columns {
     /// Squared distances between matches `i` and `m`.
     #[inline(always)]
-    pub(super) fn squares(&self, i: usize, m: usize) -> (f32, f32) {
+    pub fn squares(&self, i: usize, m: usize) -> (f32, f32) {
         let square = |columns: &[Vec<f32>; 3]| {
             let [x, y, z] = columns.each_ref().map(|column| column[i] - column[m]);
             x * x + y * y + z * z

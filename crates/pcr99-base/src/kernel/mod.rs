@@ -29,6 +29,8 @@ pub mod similar_triangles;
 
 pub mod slices;
 
+pub mod star;
+
 pub mod sums;
 
 pub mod weighted_sum;

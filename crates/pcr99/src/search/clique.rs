@@ -20,7 +20,7 @@ impl Clique {
         // With at most 64 matches a row of the graph is one word and needs no translation.
         let row = |i: u32| edges.row(i, pair.slice);
         if let ([one], [other]) = (row(pair.i), row(pair.j)) {
-            return self.choose(one & other, pair, least, |k| (k as u32, row(k as u32)[0]));
+            return self.choose(one & other, [pair.i, pair.j], least, |k| (k as u32, row(k as u32)[0]));
         }
         self.neighbours.clear();
         'words: for (word, (one, other)) in row(pair.i).iter().zip(row(pair.j)).enumerate() {
@@ -48,22 +48,22 @@ impl Clique {
         }
         let all = u64::MAX.checked_shr(64 - self.neighbours.len() as u32).unwrap_or(0);
         let neighbours = std::mem::take(&mut self.neighbours);
-        let grown = self.choose(all, pair, least, |k| (neighbours[k], adjacent[k]));
+        let grown = self.choose(all, [pair.i, pair.j], least, |k| (neighbours[k], adjacent[k]));
         self.neighbours = neighbours;
         grown
     }
 
-    /// Adds members one by one, always the one with most remaining neighbours. `left` has a bit for each match that may be added;
-    /// `look` maps a bit to its match and to the bits of the matches consistent with it.
-    fn choose(
+    /// Starts with a pair and adds members one by one, always the one with most remaining neighbours. `left` has a bit for each match that may be
+    /// added; `look` maps a bit to its match and to the bits of the matches consistent with it. Returns false when the clique stays below `least` members.
+    pub(super) fn choose(
         &mut self,
         mut left: u64,
-        pair: &Pair,
+        pair: [u32; 2],
         least: usize,
         look: impl Fn(usize) -> (u32, u64),
     ) -> bool {
         self.members.clear();
-        self.members.extend([pair.i, pair.j]);
+        self.members.extend(pair);
         while left != 0 && self.members.len() < LARGEST {
             // Ties go to the lower position.
             let (mut best, mut most) = ((0, 0), 0);

@@ -49,6 +49,7 @@ mod polish;
 mod progress;
 mod resample;
 mod round;
+mod star;
 mod subset;
 mod threads;
 mod threshold;
@@ -60,6 +61,7 @@ use self::{
     clique::Clique,
     edges::{Edges, Pair},
     progress::{Found, Progress, registered},
+    star::Stars,
     subset::{Order, Subset},
     threads::Threads,
 };
@@ -89,6 +91,7 @@ pub struct Solver {
     edges: Edges,
     pairs: Vec<Pair>,
     clique: Clique,
+    stars: Stars,
     refiner: Refiner,
     judge: Judge,
     threads: Threads,
@@ -279,8 +282,11 @@ impl Solver {
         let n = problem.points.len();
         self.order.reset(n, params.seed(), problem.weights);
         let largest = largest_subset(n, problem.model.known_scale.is_some(), effort, params.memory_budget());
-        let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         let mut progress = Progress::new(problem, params, effort, start);
+        if let Some(reason) = self.sample_stars(problem, params.seed(), &mut progress, stop) {
+            return progress.end(reason, n);
+        }
+        let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
         let reason = loop {
             if let Some(request) = stop() {
                 break request.into();

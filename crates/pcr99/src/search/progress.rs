@@ -100,7 +100,8 @@ impl Progress {
             is_within && rival.needed_pairs(self.n) <= self.examined as f64
         };
         let is_complete = reason == StopReason::Exhausted && size == self.n;
-        self.found.sought_rivals = is_complete || rival.is_some_and(is_sought);
+        self.found.sought_rivals =
+            reason == StopReason::Confident || is_complete || rival.is_some_and(is_sought);
         self.found.stopped_because = reason;
         self.found
     }
@@ -134,7 +135,7 @@ impl Progress {
     ///
     /// One is a consensus that is larger than the best: it would change the answer. The other is a rival, which would change the verdict. A missed
     /// rival is accepted more often, because it does not make the answer wrong.
-    fn goals(&self) -> impl Iterator<Item = Goal> + use<> {
+    pub(super) fn goals(&self) -> impl Iterator<Item = Goal> + use<> {
         let Self { n, miss_probability, .. } = *self;
         let goals = registered(&self.found.best).map(|best| {
             let inliers = best.inliers.len();
@@ -186,11 +187,11 @@ impl Progress {
 
 /// A consensus that must not be missed.
 #[derive(Debug, Clone, Copy)]
-struct Goal {
+pub(super) struct Goal {
     /// Its number of inliers.
-    right: usize,
+    pub(super) right: usize,
     /// Accepted probability that it is missed.
-    miss_probability: f64,
+    pub(super) miss_probability: f64,
 }
 
 impl Goal {

@@ -19,7 +19,7 @@ const RUNNERS_UP: usize = 32;
 /// Candidates of a subset that are kept, so that the pairs they explain are not tried again.
 const EXPLORED: usize = 64;
 /// A transform is dropped unrefined when it has fewer inliers than the best divided by this: refining does not make up for that.
-const NEXT_TO_NOTHING: usize = 6;
+pub(super) const NEXT_TO_NOTHING: usize = 6;
 /// Pairs tried before all are sorted. Where right matches abound, these are enough.
 const FIRST_PAIRS: usize = 3;
 

@@ -60,21 +60,26 @@ impl Subset {
         self.members.extend_from_slice(members);
         self.points.assign_permuted(all, members);
         self.coarse.assign(&self.points);
-        let padded = members.len().div_ceil(64) * 64;
-        let sides =
-            [(&mut self.columns.a, &self.points.a, source_scale), (&mut self.columns.b, &self.points.b, 1.0)];
-        for (to, from, scale) in sides {
-            for (to, from) in to.iter_mut().zip(from) {
-                to.clear();
-                // A point too far off for single precision is consistent with nothing.
-                let coarse = |x: f64| if x.abs() < 1e9 { x as f32 } else { f32::NAN };
-                to.extend(from.iter().map(|&x| coarse(x * scale)));
-                to.resize(padded, f32::NAN);
-            }
-        }
+        gather_columns(all, members, source_scale, &mut self.columns);
     }
 
     pub(super) fn len(&self) -> usize {
         self.members.len()
+    }
+}
+
+/// Copies matches in single precision, padded to whole words, the source multiplied by `source_scale`.
+pub(super) fn gather_columns(all: &Soa, members: &[u32], source_scale: f64, columns: &mut Columns) {
+    let padded = members.len().div_ceil(64) * 64;
+    let sides = [(&mut columns.a, &all.a, source_scale), (&mut columns.b, &all.b, 1.0)];
+    for (to, from, scale) in sides {
+        for (to, from) in to.iter_mut().zip(from) {
+            // A point too far off for single precision is consistent with nothing.
+            let coarse = |x: f64| if x.abs() < 1e9 { x as f32 } else { f32::NAN };
+            to.resize(padded, f32::NAN);
+            let (first, rest) = to.split_at_mut(members.len());
+            first.iter_mut().zip(members).for_each(|(to, &i)| *to = coarse(from[i as usize] * scale));
+            rest.fill(f32::NAN);
+        }
     }
 }
