@@ -75,6 +75,17 @@ impl Chance {
         if self.counted { even.max(self.log_counted(log_radius)).min(0.0) } else { even }
     }
 
+    /// The larger of two shares at every radius. Shares that were counted up to another radius are left as they are.
+    pub(super) fn larger(&self, other: &Self) -> Self {
+        let mut larger = *self;
+        if other.counted && other.log_reach == self.log_reach {
+            for (share, other) in larger.log_share.iter_mut().zip(other.log_share) {
+                *share = share.max(other);
+            }
+        }
+        larger
+    }
+
     /// An upper bound at every radius: the hits and three standard deviations more, or four where there is none.
     pub(super) fn at_most(&self) -> Self {
         let most = |hits: u32| {

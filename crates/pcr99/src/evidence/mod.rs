@@ -79,6 +79,10 @@ pub struct Evidence {
 
 /// Number of places from which inliers are scattered enough, whatever their number.
 const ENOUGH_PLACES: usize = 11;
+/// Number of places from which the way of counting does not matter.
+const CLEARLY_ENOUGH: usize = 2 * ENOUGH_PLACES;
+/// Smallest radius of a patch, in thresholds.
+const SMALLEST_PATCH: f64 = 1.5;
 /// Places per inlier above which fewer places are enough: the inliers are few, but not duplicates of each other.
 const SCATTERED_SHARE: f64 = 0.5;
 /// Smallest number of places. A transform can be made to fit any three.
@@ -187,6 +191,8 @@ pub(crate) struct Judge {
     measured_without: f64,
     /// Index of the largest sample of targets that was needed so far.
     stage: usize,
+    /// Chance of each of the candidates that are compared.
+    compared: Vec<Chance>,
 }
 
 /// Radius of a place, relative to the correlation length.
@@ -206,6 +212,7 @@ impl Judge {
     /// Forgets what was measured on earlier matches. `correlation_length`, in the target, is measured where it is not given.
     pub(crate) fn begin(&mut self, correlation_length: Option<f64>) {
         self.counter.begin();
+        self.compared.clear();
         self.stage = 0;
         self.is_given = correlation_length.is_some();
         self.place_radius = correlation_length.map(|length| PLACE_RADIUS * length);
@@ -224,6 +231,22 @@ impl Judge {
             self.measured_without = f64::NEG_INFINITY;
             self.measure_correlation(points, models, background);
         }
+    }
+
+    /// Counts chance where each of the candidates moves the sources. They are ordered by the largest count: a transform that moves the sources away from the
+    /// targets has less chance, but its inliers are worth no more.
+    pub(crate) fn settle_chance(
+        &mut self,
+        points: &Soa,
+        models: &[&Similarity],
+        background: &Background,
+        delta: f64,
+    ) {
+        let stage = self.stage;
+        let count = |model: &&Similarity| {
+            self.counter.count(points, &Affine::from(*model), background, delta, stage, true).0
+        };
+        self.compared = models.iter().map(count).collect();
     }
 
     /// Measures the correlation among the matches that follow none of `models`.
@@ -258,7 +281,10 @@ impl Judge {
         };
         let surplus = match scope {
             Scope::Subset => weight.places as f64,
-            Scope::All => self.false_alarms.surplus(n, &weight, &chance, penalty),
+            Scope::All => {
+                let chance = self.compared.iter().fold(chance, |chance, other| chance.larger(other));
+                self.false_alarms.surplus(n, &weight, &chance, penalty)
+            }
         };
         let evidence = Evidence {
             log10_nfa: weight.log10_nfa,
@@ -419,10 +445,34 @@ impl Judge {
         // Where neighbours over a good part of a patch counted once already, one wrong patch cannot explain what is left.
         let inlier_places = match self.place_radius {
             Some(counted_once) if counted_once >= PART_OF_PATCH * radius => evidence.inlier_places,
-            _ => self.count_places(consensus.points, consensus.inliers, radius),
+            _ => self.count_patches(consensus, radius),
         };
-        let rotation_deviation_deg = rotation_deviation(consensus).to_degrees().min(180.0);
+        let others = consensus.points.len() - consensus.inliers.len();
+        let wrong = others as f64 * background.chance(consensus.delta);
+        let rotation_deviation_deg = rotation_deviation(consensus, wrong).to_degrees().min(180.0);
         Evidence { inlier_places, rotation_deviation_deg, ..evidence }
+    }
+
+    /// Number of patches that the inliers occupy. Where they are few, they are counted in the order of their residuals, so that the order of the rows does not
+    /// matter; and where as many of all matches occupy few patches as well, on a curve for instance, with smaller patches.
+    fn count_patches(&mut self, consensus: &Consensus<'_>, radius: f64) -> usize {
+        let Consensus { points, inliers, residuals, delta, .. } = *consensus;
+        let count = self.count_places(points, inliers, radius);
+        if count >= CLEARLY_ENOUGH {
+            return count;
+        }
+        let mut order: Vec<u32> = (0..inliers.len() as u32).collect();
+        order.sort_unstable_by(|&k, &l| residuals[k as usize].total_cmp(&residuals[l as usize]));
+        let sorted: Vec<u32> = order.iter().map(|&k| inliers[k as usize]).collect();
+        let all: Vec<u32> =
+            chance::evenly(points.len(), inliers.len().min(points.len())).map(|i| i as u32).collect();
+        let mut radius = radius;
+        while 0.5 * radius >= SMALLEST_PATCH * delta
+            && self.count_places(points, &all, radius) < CLEARLY_ENOUGH
+        {
+            radius *= 0.5;
+        }
+        self.count_places(points, &sorted, radius)
     }
 
     /// The complete evidence for a transform and its inliers. Inliers with a residual above `delta` are left out.

@@ -6,29 +6,69 @@
 //! with its precision.
 
 use super::Consensus;
-use pcr99_base::eigen::symmetric_eigen;
+use pcr99_base::{
+    eigen::symmetric_eigen,
+    vector::{dot, minus},
+};
 
 /// Largest number of inliers considered. More are sampled evenly.
 const LARGEST_SAMPLE: usize = 128;
 
+/// Largest number of inliers without which the rotation is looked at.
+const MOST_LEFT_OUT: usize = 3;
+/// How much larger the deviation may be without the inliers that determine the rotation most. Half of their share comes back with this factor.
+const LEVERAGE: f64 = 2.0;
+
 /// Standard deviation of the rotation about the axis that is determined least, in radians; infinite when it is undetermined.
-pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
+///
+/// A single wrong match beside a line of right ones would determine the rotation about the line. So the rotation is also looked at without the inlier that
+/// is farthest from the axis, and without as many more as chance adds: `wrong` of them on average. When the deviation is more than twice as large
+/// then, half of it counts.
+pub(super) fn rotation_deviation(consensus: &Consensus<'_>, wrong: f64) -> f64 {
     let Consensus { points, model, inliers, sum, parameters, .. } = *consensus;
     let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
-    let some = || {
-        let inlier = |&i: &u32| (points.source(i as usize), points.precision_of(i as usize));
-        inliers.iter().step_by(step).map(inlier)
+    let mut some: Vec<([f64; 3], f64)> = inliers
+        .iter()
+        .step_by(step)
+        .map(|&i| (points.source(i as usize), points.precision_of(i as usize)))
+        .collect();
+    let all = some.len() as f64;
+    let freedom = (3.0 * inliers.len() as f64 - parameters).max(1.0);
+    let deviation = |inertia: f64| {
+        let variance = sum / freedom;
+        let deviation = (variance / (inertia * (inliers.len() as f64 / all))).sqrt() / model.scale();
+        if deviation.is_nan() { f64::INFINITY } else { deviation }
     };
-    let (mut count, mut total, mut mean) = (0.0, 0.0, [0.0; 3]);
-    for (a, weight) in some() {
-        count += 1.0;
+    let (inertia, mut axis, mut mean) = least_inertia(&some);
+    let with_all = deviation(inertia);
+    let mut without = with_all;
+    for _ in 0..MOST_LEFT_OUT.min(1 + wrong.round() as usize) {
+        let distance_sq = |(a, weight): &([f64; 3], f64)| {
+            let off = minus(*a, mean);
+            weight * (dot(off, off) - dot(off, axis).powi(2))
+        };
+        let farthest =
+            (0..some.len()).max_by(|&k, &l| distance_sq(&some[k]).total_cmp(&distance_sq(&some[l])));
+        let Some(farthest) = farthest else { return f64::INFINITY };
+        some.swap_remove(farthest);
+        let inertia;
+        (inertia, axis, mean) = least_inertia(&some);
+        without = deviation(inertia);
+    }
+    with_all.max(without / LEVERAGE)
+}
+
+/// Smallest inertia of some points with weights, its axis, and their mean.
+fn least_inertia(some: &[([f64; 3], f64)]) -> (f64, [f64; 3], [f64; 3]) {
+    let (mut total, mut mean) = (0.0, [0.0; 3]);
+    for (a, weight) in some {
         total += weight;
         mean = std::array::from_fn(|axis| mean[axis] + weight * a[axis]);
     }
     let mean = mean.map(|sum| sum / total);
     let mut spread = [[0.0; 3]; 3];
-    for (a, weight) in some() {
-        let off: [f64; 3] = std::array::from_fn(|axis| a[axis] - mean[axis]);
+    for (a, weight) in some {
+        let off = minus(*a, mean);
         for row in 0..3 {
             for column in 0..3 {
                 spread[row][column] += weight * (off[row] * off[column]);
@@ -36,12 +76,8 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>) -> f64 {
         }
     }
     // The eigenvalues of J are sums of two eigenvalues of the spread; the smallest leaves out the largest, which comes last.
-    let (spreads, _) = symmetric_eigen(&spread);
-    let inertia = (spreads[0].max(0.0) + spreads[1].max(0.0)) * (inliers.len() as f64 / count);
-    let freedom = (3.0 * inliers.len() as f64 - parameters).max(1.0);
-    let variance = sum / freedom;
-    let deviation = (variance / inertia).sqrt() / model.scale();
-    if deviation.is_nan() { f64::INFINITY } else { deviation }
+    let (spreads, axes) = symmetric_eigen(&spread);
+    (spreads[0].max(0.0) + spreads[1].max(0.0), axes[2], mean)
 }
 
 #[cfg(test)]
@@ -60,7 +96,7 @@ mod tests {
         let points = pcr99_base::test_points::random(4, 3);
         let model = Similarity::IDENTITY;
         let deviation = |known_scale| {
-            rotation_deviation(&Consensus {
+            let consensus = Consensus {
                 points: &points,
                 model: &model,
                 inliers: &[0, 1, 2, 3],
@@ -68,7 +104,8 @@ mod tests {
                 sum: 0.04,
                 delta: 1.0,
                 parameters: fitted_parameters(known_scale),
-            })
+            };
+            rotation_deviation(&consensus, 0.0)
         };
         // Twelve coordinates less six or seven parameters: variances in the ratio 1/6 to 1/5.
         let ratio = deviation(Some(1.0)) / deviation(None);
@@ -118,7 +155,7 @@ mod tests {
                 delta: 1.0,
                 parameters: fitted_parameters(None),
             };
-            said += rotation_deviation(&consensus) / f64::from(trials);
+            said += rotation_deviation(&consensus, 0.0) / f64::from(trials);
             // The rotation about the rod's own axis, x.
             turns_sq += model.rotation()[2][1].powi(2) / f64::from(trials);
         }
@@ -146,6 +183,6 @@ mod tests {
             delta: 1.0,
             parameters: fitted_parameters(None),
         };
-        assert!(rotation_deviation(&consensus).to_degrees() > 90.0);
+        assert!(rotation_deviation(&consensus, 0.0).to_degrees() > 90.0);
     }
 }

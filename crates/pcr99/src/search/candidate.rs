@@ -48,10 +48,10 @@ impl Candidate {
         self.evidence.exceeds_chance()
     }
 
-    /// Whether it comes before `other`. Candidates whose own evidence confirms them come first, then those with more independent inliers beyond
-    /// chance, then those with less chance.
+    /// Whether it comes before `other`. Candidates that chance does not explain come first, then those with more independent inliers beyond chance, then those
+    /// with less chance.
     pub(super) fn is_better_than(&self, other: &Self) -> bool {
-        let order = |c: &Self| (!c.is_registered(), -c.surplus, c.evidence.log10_nfa);
+        let order = |c: &Self| (!c.exceeds_chance(), -c.surplus, c.evidence.log10_nfa);
         order(self) < order(other)
     }
 
@@ -342,6 +342,8 @@ fn list(mask: &[u64], out: &mut Vec<u32>) {
 
 /// Distance from which a transform contradicts another, in thresholds. Nearer ones share a consensus and are told apart by `modes`.
 const FAR: f64 = 1.5;
+/// Ratio of thresholds from which one candidate is far tighter than another.
+const TIGHTER: f64 = 2.0;
 /// Fraction of a transform's inliers that counts as already explained by another candidate.
 const COVERED_SHARE: f64 = 0.8;
 
@@ -403,7 +405,7 @@ impl Best {
     /// The strongest rival of the best candidate: its index in [`all`](Self::all) and the ratio of its surplus to that of the best,
     /// between 0 and 1.
     ///
-    /// A rival is registered by its own evidence and moves more than half of the best's inliers by more than `FAR` thresholds.
+    /// A rival is not explained by chance and moves more than half of the best's inliers by more than `FAR` thresholds.
     pub(super) fn rival(&self, points: &Soa) -> Option<(usize, f64)> {
         let (best, others) = self.kept.split_first()?;
         let delta = best.delta;
@@ -417,7 +419,7 @@ impl Best {
             let some = best.inliers.iter().step_by(step);
             2 * some.clone().filter(|i| apart(i)).count() > some.len()
         };
-        let place = others.iter().position(|other| other.is_registered() && far(other))?;
+        let place = others.iter().position(|other| other.exceeds_chance() && far(other))?;
         let ratio = others[place].surplus / best.surplus;
         Some((place + 1, ratio.clamp(0.0, 1.0)))
     }
@@ -434,6 +436,15 @@ impl Best {
             let explained = common(mask, &kept.mask) as usize;
             explained as f64 >= COVERED_SHARE * inliers as f64
         })
+    }
+
+    /// Whether a candidate blends others: it has most inliers of two registered ones that are far tighter.
+    pub(super) fn is_blend(&self, candidate: &Candidate) -> bool {
+        let is_part = |kept: &&Candidate| {
+            let shared = common(&kept.mask, &candidate.mask) as usize;
+            kept.is_registered() && TIGHTER * kept.delta < candidate.delta && 2 * shared > kept.inliers.len()
+        };
+        self.kept.iter().filter(is_part).count() > 1
     }
 
     /// Adds a candidate in order of evidence, replacing those that share its inliers. It is dropped when one of those is better, or

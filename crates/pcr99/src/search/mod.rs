@@ -247,6 +247,7 @@ impl Solver {
             if (k == 0 || candidate.stands_out)
                 && let Some(settled) =
                     threshold::settle(problem.points, candidate, &problem.model, refiner, judge)
+                && !found.best.is_blend(&settled)
             {
                 found.best.insert(settled);
             }
@@ -254,7 +255,7 @@ impl Solver {
     }
 
     /// Judges the candidates anew where there are several: the correlation of wrong matches is measured among those that follow none of them, and
-    /// is then the same for all.
+    /// is then the same for all. So is the probability of a chance agreement by which they are ordered.
     fn compare(&mut self, problem: &Problem<'_>, found: &mut Found) {
         let Self { refiner, judge, .. } = self;
         let models: Vec<_> =
@@ -264,6 +265,7 @@ impl Solver {
         }
         let models: Vec<_> = models.iter().collect();
         judge.settle_correlation(problem.points, &models, &problem.model.background);
+        judge.settle_chance(problem.points, &models, &problem.model.background, problem.model.delta);
         found.best.judge_again(|candidate| {
             let known = Model { delta: candidate.delta, ..problem.model };
             refiner.judge(problem.points, candidate.model, &known, judge)

@@ -13,6 +13,7 @@
 use super::{
     candidate::{Candidate, Model},
     mixture::{Modes, separate},
+    threshold::MEDIAN_RESIDUAL,
     twist::{Twist, Twists, strongest_twists},
 };
 use pcr99_base::{
@@ -38,8 +39,6 @@ const BEYOND_RADIUS: f64 = 0.184;
 const TRIPLETS: usize = 64;
 /// Largest number of residuals from which the noise is estimated, in matches.
 const SAMPLE: usize = 256;
-/// Median length of a Gaussian vector in space with standard deviation 1 of each coordinate.
-const MEDIAN_RESIDUAL: f64 = 1.538_172;
 /// Distance from a mode beyond which a match does not follow it, in standard deviations, and the share of a Gaussian that lies there.
 const TAIL: f64 = 3.4;
 const BEYOND_TAIL: f64 = 0.009;

@@ -30,6 +30,14 @@ const NEAREST_CUT: f64 = 1.5;
 /// Largest radius of the core, in standard deviations. Beyond it, next to nothing is cut off.
 const FARTHEST_CUT: f64 = 5.0;
 
+/// Median length of a Gaussian vector in space with standard deviation 1 of each coordinate.
+pub(super) const MEDIAN_RESIDUAL: f64 = 1.538_172;
+/// Largest standard deviation relative to that of a Gaussian with the same median, for many residuals and in addition for few. It is 1.1 for noise that is three times
+/// larger along one axis. A few wrong matches far out would give any number: where targets are points of the same cloud as the right ones, they agree as often
+/// within a small radius as within a larger one, and the number of false alarms does not tell them apart.
+const LONGER_TAILS: f64 = 1.5;
+const MEDIAN_NOISE: f64 = 2.0;
+
 /// The candidate with the threshold that its own residuals suggest; `None` when it loses its inliers on the way.
 pub(super) fn settle(
     points: &Soa,
@@ -70,7 +78,13 @@ fn core_deviation(radius: f64, residuals: &[f64], n: usize, model: &Model) -> f6
     // A fit of few points has smaller residuals than the noise, because it spends degrees of freedom.
     let spent = 3.0 * right / (3.0 * right - model.parameters()).max(1.0);
     let cut = cut_of((mean_sq / radius_sq).min(1.0));
-    radius / cut * spent.sqrt()
+    let deviation = radius / cut;
+    // Wrong matches are few near the centre, so half of the right ones lie within the median of as many as there are right.
+    let mut sorted = residuals.to_vec();
+    let place = ((0.5 * right) as usize).min(sorted.len().saturating_sub(1));
+    let median = sorted.select_nth_unstable_by(place, f64::total_cmp).1.sqrt() / MEDIAN_RESIDUAL;
+    let most = (LONGER_TAILS + MEDIAN_NOISE / right.sqrt()) * median;
+    deviation.min(most) * spent.sqrt()
 }
 
 /// The radius, in standard deviations, at which a Gaussian in space has to be cut off so that the mean square of the remaining residuals is this
