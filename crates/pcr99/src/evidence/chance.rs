@@ -75,12 +75,13 @@ impl Chance {
         if self.counted { even.max(self.log_counted(log_radius)).min(0.0) } else { even }
     }
 
-    /// The larger of two shares at every radius. Shares that were counted up to another radius are left as they are.
+    /// The larger of two shares at every radius.
     pub(super) fn larger(&self, other: &Self) -> Self {
         let mut larger = *self;
-        if other.counted && other.log_reach == self.log_reach {
-            for (share, other) in larger.log_share.iter_mut().zip(other.log_share) {
-                *share = share.max(other);
+        if other.counted && self.counted {
+            for (ring, share) in larger.log_share.iter_mut().enumerate() {
+                let log_radius = self.log_reach - 0.5 * std::f64::consts::LN_2 * ring as f64;
+                *share = share.max(other.log_counted(log_radius));
             }
         }
         larger

@@ -32,7 +32,7 @@ mod noise;
 mod places;
 mod rotation;
 
-pub(crate) use self::background::Background;
+pub(crate) use self::{background::Background, false_alarms::log_choose};
 
 use self::{
     chance::{Chance, Counter},

@@ -7,6 +7,7 @@
 //!
 //! | step | module |
 //! |---|---|
+//! | one match against others, before anything else | `star` |
 //! | one round: the pairs of a subset, tried in order of contrast | `round` |
 //! | a random subset of the matches: 64, 256, 1024, … | `subset` |
 //! | its consistency graph as bits; one graph, or one per slice of scales | `edges` |
@@ -21,6 +22,7 @@
 //! | whether there are two motions or one | `mixture` |
 //! | a final fit with weights | `polish` |
 //! | the threshold, where none is given | `threshold` |
+//! | a far tighter consensus within the one found | `tighten` |
 //!
 //! Easy problems are solved in a subset of 64 matches, before anything of size `n²` exists. Hard ones continue with larger subsets, up
 //! to all matches or as many as the memory budget and `LARGEST` allow.
@@ -53,6 +55,7 @@ mod star;
 mod subset;
 mod threads;
 mod threshold;
+mod tighten;
 mod twist;
 
 use self::{
@@ -230,7 +233,15 @@ impl Solver {
                 break;
             }
         }
-        let Some(best) = found.best.first().cloned() else { return (threshold::LADDER[0] * extent, found) };
+        let Some(mut best) = found.best.first().cloned() else {
+            return (threshold::LADDER[0] * extent, found);
+        };
+        if best.is_registered()
+            && let Some(tighter) = self.tighten(&problem(best.delta), &best)
+        {
+            found.best.replace_first(tighter.clone());
+            best = tighter;
+        }
         if !found.was_ended() && best.is_registered() {
             let problem = problem(best.delta);
             let here = self.search(&problem, params, Effort::Full, Some(&best), stop);

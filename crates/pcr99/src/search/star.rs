@@ -44,7 +44,7 @@ use super::{
 use crate::{Similarity, StopReason, random::Random, stop::StopCheck};
 
 /// Smallest number of matches for which stars are used. Rounds of fewer take some microseconds.
-const SMALLEST: usize = 192;
+const SMALLEST: usize = 96;
 /// Centres are taken from this many matches at most.
 const LARGEST: usize = 1 << 14;
 /// A block is at most this part of the matches that it is taken from, so that blocks are independent of each other; or these are all matches.
