@@ -65,6 +65,12 @@ impl Candidate {
         common(&self.mask, &other.mask) > 0
     }
 
+    /// Whether it is far tighter than `other`, which has most of its inliers.
+    pub(super) fn is_part_of(&self, other: &Self) -> bool {
+        let shared = common(&self.mask, &other.mask) as usize;
+        TIGHTER * self.delta < other.delta && 2 * shared > self.inliers.len()
+    }
+
     /// Whether two candidates share more than half of the inliers of the smaller one.
     fn is_like(&self, other: &Self) -> bool {
         let shared = common(&self.mask, &other.mask) as usize;
@@ -438,13 +444,9 @@ impl Best {
         })
     }
 
-    /// Whether a candidate blends others: it has most inliers of two registered ones that are far tighter.
+    /// Whether a candidate blends others: two registered ones are part of it.
     pub(super) fn is_blend(&self, candidate: &Candidate) -> bool {
-        let is_part = |kept: &&Candidate| {
-            let shared = common(&kept.mask, &candidate.mask) as usize;
-            kept.is_registered() && TIGHTER * kept.delta < candidate.delta && 2 * shared > kept.inliers.len()
-        };
-        self.kept.iter().filter(is_part).count() > 1
+        self.kept.iter().filter(|kept| kept.is_registered() && kept.is_part_of(candidate)).count() > 1
     }
 
     /// Adds a candidate in order of evidence, replacing those that share its inliers. It is dropped when one of those is better, or

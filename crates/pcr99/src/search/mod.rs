@@ -228,7 +228,7 @@ impl Solver {
             let problem = problem(rung * extent);
             let here = self.search(&problem, params, Effort::Limited, None, stop);
             found.add(&here);
-            self.settle(&problem, &here, &mut found);
+            self.settle(&problem, &here, None, &mut found);
             if found.was_ended() || registered(&found.best).is_some() {
                 break;
             }
@@ -236,29 +236,37 @@ impl Solver {
         let Some(mut best) = found.best.first().cloned() else {
             return (threshold::LADDER[0] * extent, found);
         };
-        if best.is_registered()
-            && let Some(tighter) = self.tighten(&problem(best.delta), &best)
-        {
+        let tighter = if best.is_registered() { self.tighten(&problem(best.delta), &best) } else { None };
+        if let Some(tighter) = &tighter {
             found.best.replace_first(tighter.clone());
-            best = tighter;
+            best = tighter.clone();
         }
         if !found.was_ended() && best.is_registered() {
             let problem = problem(best.delta);
             let here = self.search(&problem, params, Effort::Full, Some(&best), stop);
             found.add(&here);
-            self.settle(&problem, &here, &mut found);
+            self.settle(&problem, &here, tighter.as_ref(), &mut found);
         }
         (best.delta, found)
     }
 
-    /// Gives each candidate that was found the threshold that its own residuals suggest.
-    fn settle(&mut self, problem: &Problem<'_>, here: &Found, found: &mut Found) {
+    /// Gives each candidate that was found the threshold that its own residuals suggest. Those that blend others, or that `tighter` is a part of, are left out.
+    fn settle(
+        &mut self,
+        problem: &Problem<'_>,
+        here: &Found,
+        tighter: Option<&Candidate>,
+        found: &mut Found,
+    ) {
         let Self { refiner, judge, .. } = self;
+        let (points, model) = (problem.points, &problem.model);
         for (k, candidate) in here.best.all().iter().enumerate() {
-            if (k == 0 || candidate.stands_out)
-                && let Some(settled) =
-                    threshold::settle(problem.points, candidate, &problem.model, refiner, judge)
-                && !found.best.is_blend(&settled)
+            if k > 0 && !candidate.stands_out {
+                continue;
+            }
+            let settled = threshold::settle(points, candidate, f64::INFINITY, model, refiner, judge);
+            let Some(settled) = settled else { continue };
+            if !found.best.is_blend(&settled) && !tighter.is_some_and(|tighter| tighter.is_part_of(&settled))
             {
                 found.best.insert(settled);
             }

@@ -38,10 +38,11 @@ pub(super) const MEDIAN_RESIDUAL: f64 = 1.538_172;
 const LONGER_TAILS: f64 = 1.5;
 const MEDIAN_NOISE: f64 = 2.0;
 
-/// The candidate with the threshold that its own residuals suggest; `None` when it loses its inliers on the way.
+/// The candidate with the threshold that its own residuals up to `farthest` suggest; `None` when it loses its inliers on the way.
 pub(super) fn settle(
     points: &Soa,
     candidate: &Candidate,
+    farthest: f64,
     model: &Model,
     refiner: &mut Refiner,
     judge: &mut Judge,
@@ -50,13 +51,14 @@ pub(super) fn settle(
     let at = |delta: f64| Model { delta, ..*model };
     let mut settled = candidate.clone();
     for _ in 0..ITERATIONS {
-        let reach = (LOOK_AHEAD * settled.delta).min(WIDEST_CORE * extent);
+        let reach = (LOOK_AHEAD * settled.delta).min(WIDEST_CORE * extent).min(farthest);
         // Too few inliers say nothing about the noise.
         let Some((radius, residuals)) = refiner.core(points, &settled.model, &at(reach), judge) else {
             break;
         };
         let sigma = core_deviation(radius, residuals, points.len(), model);
-        let delta = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(WIDEST * extent);
+        let delta =
+            (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(WIDEST * extent).min(farthest);
         let next = refiner.refine(points, settled.model, &at(delta), judge)?;
         let done = next.inliers == settled.inliers;
         settled = next;

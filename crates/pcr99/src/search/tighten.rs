@@ -85,13 +85,13 @@ impl Solver {
             ..problem.model
         };
         let tighter = refiner.refine(problem.points, model, &known, judge)?;
-        let tighter = threshold::settle(problem.points, &tighter, &known, refiner, judge)?;
+        let farthest = candidate.delta / FAR_TIGHTER;
+        let tighter = threshold::settle(problem.points, &tighter, farthest, &known, refiner, judge)?;
         // A tighter minority may be a smaller motion; what the others follow would be lost.
         let others = (problem.points.len() - candidate.inliers.len()) as f64;
         let right =
             candidate.inliers.len() as f64 - others * problem.model.background.chance(candidate.delta);
         let is_majority = 2.0 * f64::from(common(&tighter.mask, &candidate.mask)) > right;
-        let is_tighter = FAR_TIGHTER * tighter.delta < candidate.delta;
-        (is_majority && is_tighter && tighter.is_registered()).then_some(tighter)
+        (is_majority && tighter.is_registered()).then_some(tighter)
     }
 }
