@@ -112,6 +112,12 @@ impl Evidence {
         self.log10_nfa <= LARGEST_LOG10_NFA
     }
 
+    /// Whether the consensus may be that of another motion: neither chance nor a single patch explains it. Another doubt, such as a few places, does not
+    /// matter.
+    pub(crate) fn may_rival(&self) -> bool {
+        self.exceeds_chance() && self.inlier_places >= FEWEST_PLACES
+    }
+
     /// The doubt about a consensus with this number of `inliers`, or `None` when the evidence confirms it.
     ///
     /// The conditions are tested in this order: chance, inliers at few places, an undetermined rotation, a rival.

@@ -411,7 +411,8 @@ impl Best {
     /// The strongest rival of the best candidate: its index in [`all`](Self::all) and the ratio of its surplus to that of the best,
     /// between 0 and 1.
     ///
-    /// A rival is not explained by chance and moves more than half of the best's inliers by more than `FAR` thresholds.
+    /// A rival is explained neither by chance nor by a single patch, and moves more than half of the best's inliers by more than `FAR` thresholds. One with more inliers than the best has
+    /// a ratio of 1.
     pub(super) fn rival(&self, points: &Soa) -> Option<(usize, f64)> {
         let (best, others) = self.kept.split_first()?;
         let delta = best.delta;
@@ -425,9 +426,15 @@ impl Best {
             let some = best.inliers.iter().step_by(step);
             2 * some.clone().filter(|i| apart(i)).count() > some.len()
         };
-        let place = others.iter().position(|other| other.exceeds_chance() && far(other))?;
-        let ratio = others[place].surplus / best.surplus;
-        Some((place + 1, ratio.clamp(0.0, 1.0)))
+        // Fewer of its inliers may count as independent, but a larger consensus is never refuted by that.
+        let ratio = |other: &Candidate| {
+            let is_larger = other.inliers.len() > best.inliers.len();
+            if is_larger { 1.0 } else { (other.surplus / best.surplus).clamp(0.0, 1.0) }
+        };
+        let rivals = others.iter().enumerate().filter(|(_, other)| other.evidence.may_rival() && far(other));
+        let ratios = rivals.map(|(place, other)| (place + 1, ratio(other)));
+        // The first of equals.
+        ratios.rev().max_by(|one, other| one.1.total_cmp(&other.1))
     }
 
     /// Whether chance alone does not explain the best candidate.
