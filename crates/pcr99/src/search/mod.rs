@@ -106,6 +106,8 @@ pub struct Solver {
 const TAU: f64 = 0.7;
 /// Size of the first subset, in matches: one machine word per row of the graph.
 const FIRST_SUBSET: usize = 64;
+/// Size of the first subset where stars found nothing, in matches.
+const AFTER_STARS: usize = 512;
 /// Largest subset with a known scale, in matches. Its 5·10⁸ pairs take some seconds if nothing is found.
 const LARGEST_KNOWN: usize = 1 << 15;
 /// Largest subset with an unknown scale or threshold, in matches.
@@ -307,7 +309,10 @@ impl Solver {
         if let Some(reason) = self.sample_stars(problem, params.seed(), &mut progress, stop) {
             return progress.end(reason, n);
         }
-        let mut size = if 2 * FIRST_SUBSET > largest { largest } else { FIRST_SUBSET };
+        // Stars would have shown a consensus that small subsets show.
+        let first = if progress.found.counters.pairs == 0 { FIRST_SUBSET } else { AFTER_STARS };
+        let first = progress.needed_subset().unwrap_or(first);
+        let mut size = if 2 * first > largest { largest } else { first };
         let reason = loop {
             if let Some(request) = stop() {
                 break request.into();

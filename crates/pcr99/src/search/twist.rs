@@ -42,8 +42,8 @@ struct Moved {
     weight: f64,
 }
 
-/// Largest number of residuals that are looked at.
-const LARGEST_SAMPLE: usize = 128;
+/// Numbers of residuals that are looked at, at most: a few, and more where those follow a twist. By chance they do so in one problem of twenty.
+const SAMPLES: [usize; 2] = [128, 1024];
 /// Variance along the twist, relative to the mean along the others, from which residuals follow it, for many residuals. By chance the ratio is larger
 /// among few: ten times the inverse root of their number covers it.
 const FOLLOWED: [f64; 2] = [1.3, 6.0];
@@ -60,7 +60,14 @@ pub(super) fn strongest_twists(
     model: &Similarity,
     grows: bool,
 ) -> Option<Twists> {
-    let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
+    let [few, many] = SAMPLES;
+    let twists = twists_of(points, inliers, few, model, grows)?;
+    if inliers.len() <= few { Some(twists) } else { twists_of(points, inliers, many, model, grows) }
+}
+
+/// The small motions that an even sample of at most `most` residuals follows.
+fn twists_of(points: &Soa, inliers: &[u32], most: usize, model: &Similarity, grows: bool) -> Option<Twists> {
+    let step = inliers.len().div_ceil(most).max(1);
     let some: Vec<Moved> = inliers
         .iter()
         .step_by(step)
