@@ -9,6 +9,9 @@ pub(super) const DEFAULT_EFFORT: u64 = 100_000;
 const LIMITED_EFFORT: u64 = 10_000;
 /// Pairs tried at most for some transform to return, where there is no consensus.
 const LAST_RESORT: u64 = 200;
+/// Number of matches on which a refinement costs as much as trying a pair without one. Where the matches of a plane or a street agree by chance, nearly every pair is
+/// refined.
+const MATCHES_PER_PAIR: usize = 2048;
 /// Smallest part of a chunk, in pairs.
 const SMALLEST_PART: u64 = 256;
 
@@ -72,6 +75,13 @@ impl Budget {
         self.chunk -= 1;
         self.round -= 1;
         true
+    }
+
+    /// Takes the cost of a refinement on `matches` from the budget: many matches take as long as many pairs.
+    pub(super) fn charge(&mut self, matches: usize) {
+        let cost = (matches / MATCHES_PER_PAIR) as u64;
+        self.chunk = self.chunk.saturating_sub(cost);
+        self.round = self.round.saturating_sub(cost);
     }
 
     /// Whether all pairs of the chunk could be tried.

@@ -233,6 +233,7 @@ impl Solver {
         let floor = (least.min(4) - 1).max(best / NEXT_TO_NOTHING);
         if self.subset.coarse.may_exceed(&Affine::from(&model), problem.model.delta, floor) {
             let (points, known) = (&self.subset.points, problem.in_subset());
+            progress.budget.charge(points.len());
             local.insert(self.refiner.refine_unless_known(points, model, &known, &mut self.judge, local)?);
         }
         Some(())
