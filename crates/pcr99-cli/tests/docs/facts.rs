@@ -9,11 +9,30 @@ const FACTS: &[[&str; 4]] = &[
     ["explanation/search.md", "`τ = 0.7 δ`", "pcr99/src/search/mod.rs", "TAU: f64 = 0.7;"],
     [
         "explanation/search.md",
-        "64, then 256, then 1024",
+        "The first one has 64 matches",
         "pcr99/src/search/mod.rs",
         "FIRST_SUBSET: usize = 64;",
     ],
-    ["explanation/search.md", "64, then 256, then 1024", "pcr99/src/search/mod.rs", "GROWTH: usize = 4;"],
+    ["explanation/search.md", "four times as many", "pcr99/src/search/mod.rs", "GROWTH: usize = 4;"],
+    ["explanation/search.md", "or 512 where stars", "pcr99/src/search/mod.rs", "AFTER_STARS: usize = 512;"],
+    [
+        "explanation/search.md",
+        "one for every 2048 matches",
+        "pcr99/src/search/budget.rs",
+        "MATCHES_PER_PAIR: usize = 2048;",
+    ],
+    [
+        "explanation/search.md",
+        "0.85 is relied on",
+        "pcr99/src/search/star/recognition.rs",
+        "RELIED_ON: f64 = 0.85;",
+    ],
+    [
+        "explanation/search.md",
+        "at most 1.5 times that of a Gaussian",
+        "pcr99/src/search/threshold.rs",
+        "LONGER_TAILS: f64 = 1.5;",
+    ],
     [
         "explanation/search.md",
         "32 768 matches with a known",

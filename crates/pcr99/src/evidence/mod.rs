@@ -464,7 +464,7 @@ impl Judge {
     fn count_patches(&mut self, consensus: &Consensus<'_>, radius: f64) -> usize {
         let Consensus { points, inliers, residuals, delta, .. } = *consensus;
         let count = self.count_places(points, inliers, radius);
-        if count >= CLEARLY_ENOUGH {
+        if count >= CLEARLY_ENOUGH || inliers.is_empty() {
             return count;
         }
         let mut order: Vec<u32> = (0..inliers.len() as u32).collect();

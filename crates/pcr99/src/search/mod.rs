@@ -24,14 +24,14 @@
 //! | the threshold, where none is given | `threshold` |
 //! | a far tighter consensus within the one found | `tighten` |
 //!
-//! Easy problems are solved in a subset of 64 matches, before anything of size `n²` exists. Hard ones continue with larger subsets, up
+//! Easy problems are solved by stars, before anything of size `n²` exists. Hard ones continue with rounds over growing subsets, up
 //! to all matches or as many as the memory budget and `LARGEST` allow.
 //!
 //! # When it stops
 //!
-//! Two consensuses must not be missed: one larger by one match than the best, which would change the answer, and a rival with 0.6 of its inliers, which
-//! would change the verdict. Let `w` be the fraction of the matches in one of them. A random pair belongs to it with probability `w²` and is recognised
-//! with probability at least 0.6. The search stops when for both:
+//! Two consensuses must not be missed: one larger by one match than the best, which would change the answer, and a rival with 0.6 of its surplus, which
+//! would change the verdict. `star` says how stars show that neither was missed. In rounds, let `w` be the fraction of the matches in one of them. A random pair belongs
+//! to it with probability `w²` and is recognised with probability at least 0.6. The search stops when for both:
 //!
 //! * `(1 − 0.6·w²)^pairs` is at most the accepted probability of a miss;
 //! * the subset holds enough of such a consensus to recognise it, up to the same probability.
