@@ -1,15 +1,17 @@
-//! Checked matches in normalised coordinates.
-//!
-//! Centring keeps the precision of large coordinates (UTM has offsets of 10⁷). The unit is a power of two, so that conversion is exact and
-//! squares neither overflow nor underflow, whatever the user's unit is. Centre and unit follow the bulk of the points, not their bounding
-//! box: one wrong match at 10³⁸ must not round the others away.
+//! Checked matches in normalised coordinates: [`frame`] has origin and unit, [`collinear`] the test for points on one line.
+
+mod collinear;
+mod frame;
 
 use pcr99_base::{
-    Soa, least_squares,
-    vector::{cross, dot, minus, rotate},
+    Soa,
+    kernel::{columns::Coordinate, median::lower_median, sums::Spread},
+    least_squares,
+    vector::rotate,
 };
 
-use crate::{Error, Positive, Scale, Similarity, error::Side, random::Random};
+use self::frame::Frame;
+use crate::{Error, Positive, Scale, Similarity, error::Side};
 
 /// Matches between source and target points: row `i` of one matches row `i` of the other. They are checked when they are made.
 ///
@@ -41,7 +43,7 @@ impl Correspondences {
     /// * [`Error::AllEqual`] or [`Error::Collinear`] when the points of one side are equal or on one line;
     /// * [`Error::ExtremeUnits`] when the scale between the two sides would overflow.
     pub fn new(source: &[[f64; 3]], target: &[[f64; 3]]) -> Result<Self, Error> {
-        Self::with_precision(source, target, f64::EPSILON)
+        Self::checked(source, target, Soa::default())
     }
 
     /// Matches in single precision, as many sensors and meshes store them.
@@ -60,9 +62,7 @@ impl Correspondences {
     /// # Errors
     /// As [`Correspondences::new`].
     pub fn from_f32(source: &[[f32; 3]], target: &[[f32; 3]]) -> Result<Self, Error> {
-        let wide =
-            |points: &[[f32; 3]]| -> Vec<[f64; 3]> { points.iter().map(|p| p.map(f64::from)).collect() };
-        Self::with_precision(&wide(source), &wide(target), f64::from(f32::EPSILON))
+        Self::checked(source, target, Soa::default())
     }
 
     /// Matches from two sequences of any type of point that converts to three numbers: arrays, tuples, the points and vectors of `nalgebra` and `glam`.
@@ -108,24 +108,51 @@ impl Correspondences {
         Self::new(&source, &target)
     }
 
-    /// As [`Correspondences::new`], for coordinates with a relative rounding error of `epsilon`.
-    fn with_precision(source: &[[f64; 3]], target: &[[f64; 3]], epsilon: f64) -> Result<Self, Error> {
+    /// As [`Correspondences::new`], in the memory of earlier matches: in a loop over problems, nothing is allocated again.
+    ///
+    /// With a million matches, memory that is new to the process costs more than everything else here.
+    ///
+    /// ```
+    /// use pcr99::Correspondences;
+    ///
+    /// let source = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    /// let mut pairs = Correspondences::new(&source, &source)?;
+    /// for shift in 1..5 {
+    ///     let target = source.map(|[x, y, z]| [x, y, z + f64::from(shift)]);
+    ///     pairs = Correspondences::new_reusing(pairs, &source, &target)?;
+    /// }
+    /// assert_eq!(pairs.len(), 3);
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Correspondences::new`].
+    pub fn new_reusing(earlier: Self, source: &[[f64; 3]], target: &[[f64; 3]]) -> Result<Self, Error> {
+        Self::checked(source, target, earlier.points)
+    }
+
+    /// As [`Correspondences::from_f32`], in the memory of earlier matches: see [`new_reusing`](Self::new_reusing).
+    ///
+    /// # Errors
+    /// As [`Correspondences::new`].
+    pub fn from_f32_reusing(earlier: Self, source: &[[f32; 3]], target: &[[f32; 3]]) -> Result<Self, Error> {
+        Self::checked(source, target, earlier.points)
+    }
+
+    /// Checks matches and stores them in `points`, whatever was there.
+    fn checked<C: Coordinate>(source: &[[C; 3]], target: &[[C; 3]], mut points: Soa) -> Result<Self, Error> {
         if source.len() != target.len() {
             return Err(Error::UnequalLengths { source_points: source.len(), target_points: target.len() });
         }
         if source.len() < 3 {
             return Err(Error::TooFewMatches { found: source.len() });
         }
-        let (source_frame, a) = Frame::of(source, Side::Source, epsilon)?;
-        let (target_frame, b) = Frame::of(target, Side::Target, epsilon)?;
-        Frame::check_room(&source_frame, &target_frame)?;
-        Ok(Self {
-            points: Soa::new(a, b),
-            source: source_frame,
-            target: target_frame,
-            weights: None,
-            correlation_length: None,
-        })
+        let mut scratch = Vec::new();
+        let source = Frame::of(source, Side::Source, &mut points.a, &mut scratch)?;
+        let target = Frame::of(target, Side::Target, &mut points.b, &mut scratch)?;
+        Frame::check_room(&source, &target)?;
+        points.precision.clear();
+        Ok(Self { points, source, target, weights: None, correlation_length: None })
     }
 
     /// Matches given as pairs of indices, counted from 0, into two clouds.
@@ -193,7 +220,7 @@ impl Correspondences {
         {
             return Err(Error::BadStandardDeviation { index, value: deviations[index] });
         }
-        let median = lower_median(deviations.iter().copied()).unwrap_or(1.0);
+        let median = lower_median(deviations, &mut Vec::new()).unwrap_or(1.0);
         // Rounded to single precision, so that a change of the unit does not change the last bits.
         let ratio =
             |deviation: &f64| f64::from((deviation / median) as f32).clamp(1.0 / WIDEST_RATIO, WIDEST_RATIO);
@@ -287,6 +314,11 @@ impl Correspondences {
         &self.points
     }
 
+    /// Sums over the normalised points of the source and of the target.
+    pub(crate) fn spreads(&self) -> [&Spread; 2] {
+        [&self.source.spread, &self.target.spread]
+    }
+
     /// Converts a length from target units to normalised ones.
     pub(crate) fn target_length_inward(&self, length: Positive) -> f64 {
         length.get() / self.target.unit
@@ -363,122 +395,14 @@ impl Normalized<'_> {
     }
 }
 
-/// Origin and unit of the normalised coordinates of one side.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    center: [f64; 3],
-    unit: f64,
-    /// Rounding error of the caller's coordinates in the bulk, in normalised units.
-    rounding: f64,
-}
-
-/// Largest normalised coordinate; those beyond are clamped to it. Products of four such numbers are finite, and a match that far off is
-/// wrong in either place.
-const FARTHEST: f64 = 1.6e60; // about 2²⁰⁰
 /// Largest ratio of the noise of a match to that of the median match, and of the median match to it. More precise matches would have residuals of rounding
 /// errors only, and noisier ones agree with everything.
 const WIDEST_RATIO: f64 = 1000.0;
-/// Largest number of points used to find the bulk. More are sampled at random.
-const SAMPLE: usize = 1 << 16;
-
-impl Frame {
-    /// The frame of a set of points, and their normalised coordinates.
-    ///
-    /// The centre is the lower median on each axis. The unit is the extent of the points, or four times that of the nearer half when some
-    /// are much farther away. Up to `SAMPLE` points, both are independent of the order of the points to the bit.
-    fn of(points: &[[f64; 3]], side: Side, epsilon: f64) -> Result<(Self, [Vec<f64>; 3]), Error> {
-        if let Some(index) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
-            return Err(Error::NotFinite { side, index });
-        }
-        let sampled;
-        let sample = if points.len() <= SAMPLE {
-            points
-        } else {
-            let mut random = Random::new(0);
-            sampled = (0..SAMPLE).map(|_| points[random.below(points.len())]).collect::<Vec<_>>();
-            &sampled
-        };
-        let center = std::array::from_fn(|axis| lower_median(sample.iter().map(|p| p[axis])).unwrap_or(0.0));
-        let distance = |p: &[f64; 3]| {
-            (0..3).fold(0.0, |m: f64, axis| m.max((p[axis] - center[axis]).abs())).min(f64::MAX)
-        };
-        let reach = points.iter().map(distance).fold(0.0, f64::max);
-        if reach == 0.0 {
-            return Err(Error::AllEqual { side });
-        }
-        // Points at the centre say nothing about the size of the rest.
-        let bulk = lower_median(sample.iter().map(distance).filter(|&d| d > 0.0));
-        let unit = power_of_two_at_least(bulk.map_or(reach, |bulk| reach.min(4.0 * bulk)));
-        let offset = center.iter().fold(0.0, |m: f64, x| m.max(x.abs())) / unit;
-        let frame = Self { center, unit, rounding: 4.0 * epsilon * (offset + 1.0) };
-        // Divided first, since a difference of the largest numbers would overflow.
-        let coordinate = |x: f64, center: f64| (x / unit - center / unit).clamp(-FARTHEST, FARTHEST);
-        let inward = |axis: usize| points.iter().map(|p| coordinate(p[axis], center[axis])).collect();
-        let columns: [Vec<f64>; 3] = std::array::from_fn(inward);
-
-        if are_collinear(&columns, offset, epsilon) {
-            return Err(Error::Collinear { side });
-        }
-        Ok((frame, columns))
-    }
-
-    /// Checks that scale and translation between the two frames, and all intermediate results, neither overflow nor underflow.
-    fn check_room(source: &Self, target: &Self) -> Result<(), Error> {
-        let size = |frame: &Self| frame.center.iter().fold(frame.unit, |m, x| m.max(x.abs()));
-        let ratio = target.unit / source.unit;
-        let room = (1e-270..=1e270).contains(&ratio) && size(source).max(size(target)) <= 1e280;
-        let sizes = Error::ExtremeUnits { source_size: size(source), target_size: size(target) };
-        if room { Ok(()) } else { Err(sizes) }
-    }
-}
-
-/// The lower median; `None` without numbers.
-fn lower_median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut numbers: Vec<f64> = numbers.collect();
-    let middle = numbers.len().checked_sub(1)? / 2;
-    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
-}
-
-/// The smallest power of two that is at least `x`, for positive finite `x`; never subnormal.
-fn power_of_two_at_least(x: f64) -> f64 {
-    let exponent_bits = 0x7FF0_0000_0000_0000;
-    let below = f64::from_bits(x.max(f64::MIN_POSITIVE).to_bits() & exponent_bits);
-    // Twice the largest power of two would be infinite. Coordinates then reach up to 2 instead of 1, which does no harm.
-    if below < x && below < f64::MAX / 2.0 { below * 2.0 } else { below }
-}
-
-/// Whether all points lie on the line through two distant ones, up to rounding of the caller's coordinates. `offset` is the distance of
-/// the caller's origin from the centre.
-fn are_collinear(columns: &[Vec<f64>; 3], offset: f64, epsilon: f64) -> bool {
-    let point = |i: usize| columns.each_ref().map(|column| column[i]);
-    let all = || (0..columns[0].len()).map(point);
-    let distance_sq = |p: [f64; 3], q: [f64; 3]| dot(minus(p, q), minus(p, q));
-    let farthest_from = |origin: [f64; 3]| {
-        all().fold(
-            origin,
-            |best, p| {
-                if distance_sq(p, origin) > distance_sq(best, origin) { p } else { best }
-            },
-        )
-    };
-    let far = farthest_from([0.0; 3]);
-    let near = farthest_from(far);
-    let along = minus(far, near);
-    let length = dot(along, along).sqrt();
-    let rounding = |p: [f64; 3]| 8.0 * epsilon * (offset + p.iter().fold(0.0, |m: f64, x| m.max(x.abs())));
-    all().all(|p| {
-        let from_near = minus(p, near);
-        let off = cross(along, from_near);
-        // The line is as uncertain as its two points, the far one in proportion.
-        let share = (dot(from_near, from_near).sqrt() / length).min(1.0);
-        let tolerance = rounding(p) + rounding(near) + share * rounding(far);
-        dot(off, off).sqrt() <= tolerance * length
-    })
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     const TRIANGLE: [[f64; 3]; 3] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
 
@@ -497,20 +421,6 @@ mod tests {
         broken[1][2] = f64::NAN;
         assert_eq!(error(&TRIANGLE, &broken), Error::NotFinite { side: Side::Target, index: 1 });
         assert_eq!(error(&[[7.0; 3]; 4], &[[1.0; 3]; 4]), Error::AllEqual { side: Side::Source });
-    }
-
-    #[test]
-    fn a_line_is_found_at_any_offset_and_unit() {
-        for (offset, unit) in [(0.0, 1.0), (1e7, 1.0), (-3e7, 1e-3), (0.0, 1e-6), (1e6, 1e6), (0.0, 1e-260)] {
-            let line: Vec<[f64; 3]> =
-                (0..20).map(|i| [1.0, 2.0, -0.5].map(|d| offset + unit * d * f64::from(i))).collect();
-            let mut bent = line.clone();
-            bent[7][0] += 0.01 * unit;
-            let spread: Vec<_> = (0..20).map(|i| TRIANGLE[i % 3]).collect();
-            assert_eq!(error(&line, &spread), Error::Collinear { side: Side::Source }, "{offset} {unit}");
-            assert_eq!(error(&spread, &line), Error::Collinear { side: Side::Target }, "{offset} {unit}");
-            assert!(Correspondences::new(&bent, &spread).is_ok(), "{offset} {unit}");
-        }
     }
 
     #[test]
@@ -564,28 +474,6 @@ mod tests {
         assert!(pairs.source.unit <= 4.0, "{}", pairs.source.unit);
     }
 
-    /// The order of the points does not change a single bit.
-    #[test]
-    fn the_frame_does_not_depend_on_the_order() {
-        let mut random = Random::new(6);
-        let cloud: Vec<[f64; 3]> = (0..50).map(|_| std::array::from_fn(|_| random.gaussian())).collect();
-        let mut turned = cloud.clone();
-        turned.reverse();
-        let [one, other] = [&cloud, &turned].map(|cloud| Correspondences::new(cloud, cloud).unwrap().source);
-        assert_eq!((one.center, one.unit), (other.center, other.unit));
-    }
-
-    /// A cloud above the sample size still has the frame of its bulk.
-    #[test]
-    fn large_clouds_are_sampled() {
-        let mut random = Random::new(7);
-        let mut cloud: Vec<[f64; 3]> =
-            (0..SAMPLE + 1).map(|_| std::array::from_fn(|_| 1e7 + random.uniform())).collect();
-        cloud[3] = [1e38; 3];
-        let frame = Correspondences::new(&cloud, &cloud).unwrap().source;
-        assert!(frame.unit <= 4.0 && frame.center.iter().all(|x| (x - 1e7).abs() < 1.0), "{frame:?}");
-    }
-
     #[test]
     fn a_transform_is_returned_in_the_callers_units() {
         let turn = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
@@ -635,6 +523,34 @@ mod tests {
         }
         let unequal = Correspondences::from_points(TRIANGLE, target[..2].iter().copied()).unwrap_err();
         assert_eq!(unequal, Error::UnequalLengths { source_points: 3, target_points: 2 });
+    }
+
+    /// New matches are the same in used memory, whether they are more or fewer, and do not inherit weights or standard deviations.
+    #[test]
+    fn memory_is_reused_without_a_trace() {
+        let mut random = Random::new(8);
+        let mut cloud = |n: usize| -> Vec<[f64; 3]> {
+            (0..n).map(|_| std::array::from_fn(|_| random.gaussian())).collect()
+        };
+        let mut used = Correspondences::new(&TRIANGLE, &TRIANGLE).unwrap();
+        for n in [10, 2000, 700, 3] {
+            let weights: Vec<f64> = (0..used.len()).map(|i| 1.0 + i as f64).collect();
+            used = used.with_weights(&weights).unwrap().with_standard_deviations(&weights).unwrap();
+            used = used.with_correlation_length(1.0).unwrap();
+            let (source, target) = (cloud(n), cloud(n));
+            let fresh = Correspondences::new(&source, &target).unwrap();
+            used = Correspondences::new_reusing(used, &source, &target).unwrap();
+            assert_eq!(format!("{used:?}"), format!("{fresh:?}"));
+            let narrow = |points: &[[f64; 3]]| -> Vec<[f32; 3]> {
+                points.iter().map(|p| p.map(|x| x as f32)).collect()
+            };
+            let (source, target) = (narrow(&source), narrow(&target));
+            let fresh = Correspondences::from_f32(&source, &target).unwrap();
+            used = Correspondences::from_f32_reusing(used, &source, &target).unwrap();
+            assert_eq!(format!("{used:?}"), format!("{fresh:?}"));
+        }
+        let refused = Correspondences::new_reusing(used, &TRIANGLE, &TRIANGLE[..2]).unwrap_err();
+        assert_eq!(refused, Error::UnequalLengths { source_points: 3, target_points: 2 });
     }
 
     #[test]

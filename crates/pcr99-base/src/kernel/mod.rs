@@ -5,6 +5,8 @@
 //! fused multiply-add, so results do not depend on the CPU. The tests run both versions on every input and compare them to the bit with
 //! a plain loop.
 
+pub mod columns;
+
 pub mod consensus;
 
 pub mod consistent_bits;
@@ -14,6 +16,8 @@ pub mod edges;
 pub mod lengths;
 
 pub mod log_ratio;
+
+pub mod median;
 
 pub mod near;
 

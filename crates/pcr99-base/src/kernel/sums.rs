@@ -134,28 +134,45 @@ pub struct Spread {
     pub farthest_sq: f64,
 }
 
-impl Spread {
-    fn from_lanes(sums: &[Lanes; 9], farthest_sq: &Lanes) -> Self {
-        Self {
-            sum: [0, 1, 2].map(|k: usize| together(&sums[k])),
-            products: [3, 4, 5, 6, 7, 8].map(|k: usize| together(&sums[k])),
-            farthest_sq: farthest_sq.iter().fold(0.0, |most, x| x.max(most)),
+/// Sums over the points of one side, block by block.
+///
+/// The result does not depend on how the points are divided into blocks, as long as all blocks but the last hold a multiple of four points.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SpreadSums {
+    sums: [Lanes; 9],
+    farthest_sq: Lanes,
+}
+
+impl SpreadSums {
+    /// Adds points, given by their columns.
+    pub fn add(&mut self, columns: [&[f64]; 3]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the line above checked that this CPU has AVX2.
+            return unsafe { avx2::add_spread(self, columns) };
+        }
+        add_spread_lanes(self, columns);
+    }
+
+    /// The sums over all points that were added.
+    pub fn total(&self) -> Spread {
+        Spread {
+            sum: [0, 1, 2].map(|k: usize| together(&self.sums[k])),
+            products: [3, 4, 5, 6, 7, 8].map(|k: usize| together(&self.sums[k])),
+            farthest_sq: self.farthest_sq.iter().fold(0.0, |most, x| x.max(most)),
         }
     }
 }
 
 /// Sums over all points of one side.
 pub fn spread(columns: &[Vec<f64>; 3]) -> Spread {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the line above checked that this CPU has AVX2.
-        return unsafe { avx2::spread(columns) };
-    }
-    spread_lanes(columns)
+    let mut sums = SpreadSums::default();
+    sums.add(columns.each_ref().map(Vec::as_slice));
+    sums.total()
 }
 
-fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
-    let (mut sums, mut farthest_sq) = ([[0.0; LANES]; 9], [0.0; LANES]);
+fn add_spread_lanes(state: &mut SpreadSums, columns: [&[f64]; 3]) {
+    let SpreadSums { mut sums, mut farthest_sq } = *state;
     let [x, y, z] = columns;
     by_lanes!(x.len(), 0.0, [x, y, z], |[x, y, z]| {
         let times = |a: Lanes, b: Lanes| each(|k| a[k] * b[k]);
@@ -166,7 +183,7 @@ fn spread_lanes(columns: &[Vec<f64>; 3]) -> Spread {
         let size_sq = each(|k| terms[3][k] + terms[6][k] + terms[8][k]);
         farthest_sq = each(|k| if size_sq[k] > farthest_sq[k] { size_sq[k] } else { farthest_sq[k] });
     });
-    Spread::from_lanes(&sums, &farthest_sq)
+    *state = SpreadSums { sums, farthest_sq };
 }
 
 /// Sum of numbers, in the order of the four interleaved sums.
@@ -199,7 +216,7 @@ fn together(lanes: &Lanes) -> f64 {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{FitSums, LANES, Lanes, Soa, Spread};
+    use super::{FitSums, LANES, Lanes, Soa, SpreadSums};
 
     #[target_feature(enable = "avx2")]
     pub(super) fn fit_sums(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSums {
@@ -260,8 +277,9 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn spread(columns: &[Vec<f64>; 3]) -> Spread {
-        let (mut sums, mut farthest_sq) = ([_mm256_setzero_pd(); 9], _mm256_setzero_pd());
+    pub(super) fn add_spread(state: &mut SpreadSums, columns: [&[f64]; 3]) {
+        let mut sums = state.sums.map(|lanes| load(lanes));
+        let mut farthest_sq = load(state.farthest_sq);
         let [x, y, z] = columns;
         by_lanes!(x.len(), 0.0, [x, y, z], |[x, y, z]| {
             let (x, y, z) = (load(x), load(y), load(z));
@@ -274,7 +292,7 @@ mod avx2 {
             let size_sq = _mm256_add_pd(_mm256_add_pd(terms[3], terms[6]), terms[8]);
             farthest_sq = _mm256_max_pd(size_sq, farthest_sq);
         });
-        Spread::from_lanes(&sums.map(|lanes| store(lanes)), &store(farthest_sq))
+        *state = SpreadSums { sums: sums.map(|lanes| store(lanes)), farthest_sq: store(farthest_sq) };
     }
 
     #[inline]
@@ -332,7 +350,15 @@ mod tests {
         fn spread_is_of_all_points(n in 1_usize..70, seed in any::<u64>()) {
             let points = test_points::random(n, seed);
             let fast = spread(&points.b);
-            prop_assert_eq!(fast, spread_lanes(&points.b), "the plain compilation");
+            let part = |from: usize, to: usize| points.b.each_ref().map(|column| &column[from..to]);
+            let mut plain = SpreadSums::default();
+            add_spread_lanes(&mut plain, part(0, n));
+            prop_assert_eq!(fast, plain.total(), "the plain compilation");
+            let split = n / 8 * 4;
+            let mut blocks = SpreadSums::default();
+            blocks.add(part(0, split));
+            blocks.add(part(split, n));
+            prop_assert_eq!(fast, blocks.total(), "in two blocks");
             let size_sq = |i: usize| points.b[0][i] * points.b[0][i] + points.b[1][i] * points.b[1][i] + points.b[2][i] * points.b[2][i];
             prop_assert_eq!(fast.farthest_sq, (0..n).map(size_sq).fold(0.0, f64::max));
             let mut k = 0;

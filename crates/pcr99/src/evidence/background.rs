@@ -1,11 +1,9 @@
 //! The distribution of wrong matches.
 
 use super::noise::Noise;
-use pcr99_base::{
-    Soa,
-    eigen::symmetric_eigen,
-    kernel::sums::{Spread, spread},
-};
+use pcr99_base::{Soa, eigen::symmetric_eigen, kernel::sums::Spread};
+
+use crate::Correspondences;
 
 /// The distribution of wrong matches: uniform in the ellipsoid that the targets fill.
 #[derive(Debug, Clone, Copy)]
@@ -72,15 +70,28 @@ impl Background {
         longest(&self.half_axes)
     }
 
+    /// The background of a set of matches.
+    pub(crate) fn of_matches(pairs: &Correspondences) -> Self {
+        Self::from_sums(pairs.points(), pairs.spreads(), pairs.target_rounding())
+    }
+
     /// The background of a set of matches, with `finest` the rounding error of the coordinates.
+    #[cfg(test)]
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
+        use pcr99_base::kernel::sums::spread;
+        Self::from_sums(points, [&spread(&points.a), &spread(&points.b)], finest)
+    }
+
+    /// The background of matches with the sums over their sources and targets.
+    fn from_sums(points: &Soa, [sources, targets]: [&Spread; 2], finest: f64) -> Self {
         let noise = Noise::of(points);
         let grid = 0.5 * grid_step(points);
-        let (source_axes, sources) = ellipsoid(&points.a, 0.0);
-        let (half_axes, targets) = ellipsoid(&points.b, finest.max(grid));
+        let (source_axes, source_share) = ellipsoid(&points.a, sources, 0.0);
+        let (half_axes, target_share) = ellipsoid(&points.b, targets, finest.max(grid));
         // Relative to its noise, the most precise match has the largest rounding error.
         let finest = (finest / noise.least()).max(grid);
-        Self { half_axes, share: sources * targets, source_extent: longest(&source_axes), finest, noise }
+        let share = source_share * target_share;
+        Self { half_axes, share, source_extent: longest(&source_axes), finest, noise }
     }
 }
 
@@ -89,10 +100,9 @@ fn longest(half_axes: &[f64; 3]) -> f64 {
 }
 
 /// Half-axes of the ellipsoid that points fill, and the share of the points in it. Points far outside would make every residual look small, so they are trimmed, the
-/// farthest first.
-fn ellipsoid(columns: &[Vec<f64>; 3], finest: f64) -> ([f64; 3], f64) {
-    let spread = spread(columns);
-    let mut kept = Moments::from(&spread, columns[0].len());
+/// farthest first. `spread` has the sums over all points.
+fn ellipsoid(columns: &[Vec<f64>; 3], spread: &Spread, finest: f64) -> ([f64; 3], f64) {
+    let mut kept = Moments::from(spread, columns[0].len());
     let mut half_axes = kept.half_axes(finest);
     let all = (half_axes, 1.0);
     // Many far points widen the ellipsoid until it holds them, so their distance is compared with the bulk as well.

@@ -504,7 +504,7 @@ impl Judge {
             delta,
             parameters: fitted_parameters(known_scale),
         };
-        let background = Background::of(points, pairs.target_rounding());
+        let background = Background::of_matches(pairs);
         self.begin(pairs.correlation_length());
         let evidence = self.weigh(&consensus, &background, 0.0, Scope::All).evidence;
         if evidence.exceeds_chance() { evidence } else { self.complete(evidence, &consensus, &background) }

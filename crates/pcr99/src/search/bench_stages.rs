@@ -29,7 +29,7 @@ impl<'a> SearchStages<'a> {
         size: usize,
         right: &[u32],
     ) -> Self {
-        let background = Background::of(pairs.points(), pairs.target_rounding());
+        let background = Background::of_matches(pairs);
         let problem = Problem::new(pairs, scale, pairs.target_length_inward(threshold), background);
         let mut solver = Solver::new();
         let start = problem.model.fit(problem.points, &right[..5.min(right.len())], |_| 1.0).expect("a fit");

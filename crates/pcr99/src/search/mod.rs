@@ -184,7 +184,7 @@ impl Solver {
         stop: StopCheck<'_>,
     ) -> Result<Registration, Error> {
         let mut clock = Clock::start();
-        let background = Background::of(pairs.points(), pairs.target_rounding());
+        let background = Background::of_matches(pairs);
         let problem = |delta: f64| Problem::new(pairs, scale, delta, background);
         self.judge.begin(pairs.correlation_length());
         self.threads.set(params.threads(), pairs.len());
