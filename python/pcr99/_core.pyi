@@ -120,6 +120,8 @@ class RegisterPlan:
         target: PreparedCloud,
         source_file: Optional[str],
         target_file: Optional[str],
+        reading: float,
+        preparing: float,
         deadline: Deadline,
     ) -> tuple[Document, Optional[_Floats]]: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Optional
 
 import numpy.typing as npt
@@ -91,10 +92,16 @@ def register(
     start = None if initial is None else as_transform("initial", initial)
     # Wrong options are found before the clouds are read.
     plan = _core.RegisterPlan(start, options)
+    begin = perf_counter()
     read = loaded("source", source), loaded("target", target)
+    reading = perf_counter() - begin
     deadline = plan.deadline()
     clouds = prepared("source", read[0], threads), prepared("target", read[1], threads)
-    document, matches = plan.run(*clouds, file_name(source), file_name(target), deadline)
+    preparing = perf_counter() - begin - reading
+    files = file_name(source), file_name(target)
+    if files == (None, None):
+        reading, preparing = 0.0, reading + preparing
+    document, matches = plan.run(*clouds, *files, reading, preparing, deadline)
     return CloudRegistration(document, Origin(kept(source), kept(target), None, matches, call))
 
 

@@ -189,7 +189,7 @@ class Registration(Frozen):
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """Time in seconds: ``total``, and one entry for each stage."""
+        """Time in seconds: ``total``, and one entry for each stage, from ``reading`` of files and ``preparing`` of arrays to the verdict."""
         return MappingProxyType(self._document.seconds)
 
     def apply(self, points: CloudLike) -> Floats:

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
-use pcr99::{Positive, Similarity};
+use pcr99::{Positive, Seconds, Similarity};
 use pcr99_cloud::{RawCloud, verify::Assessment, voxel::Density};
 use pcr99_document::{Document as ResultDocument, Inputs};
 use pcr99_plan::text;
@@ -128,8 +128,9 @@ impl RegisterPlan {
         Deadline(self.0.deadline())
     }
 
-    /// Finds the transform between two clouds, whose files are named by `source_file` and `target_file`. Also returns the matches that
-    /// were searched, K×6.
+    /// Finds the transform between two clouds, whose files are named by `source_file` and `target_file`. `reading` and `preparing` are the seconds that they took. Also returns
+    /// the matches that were searched, K×6.
+    #[expect(clippy::too_many_arguments, reason = "the package passes each by position")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -137,12 +138,20 @@ impl RegisterPlan {
         target: Bound<'py, PreparedCloud>,
         source_file: Option<String>,
         target_file: Option<String>,
+        reading: f64,
+        preparing: f64,
         deadline: Bound<'py, Deadline>,
     ) -> PyResult<(Document, Option<Bound<'py, PyArray2<f64>>>)> {
         let (source, target) = (Arc::clone(&source.get().cloud), Arc::clone(&target.get().cloud));
         let plan = self.0.clone();
+        let mut stages = vec![(Seconds::PREPARING, preparing)];
+        if source_file.is_some() || target_file.is_some() {
+            stages.insert(0, (Seconds::READING, reading));
+        }
+        let input = Seconds::new(reading + preparing, stages);
         let (document, points) = work::run_until(py, deadline.get().0, Interrupted::Leave, move |watch| {
             let mut found = plan.run(&source, &target, &|| watch.check())?;
+            found.seconds = found.seconds.preceded_by(&input);
             let points = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
             Ok((ResultDocument::of_clouds(&found), points))
         })?;

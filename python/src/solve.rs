@@ -1,7 +1,7 @@
 //! Registration of matches.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
-use pcr99::{Correspondences, Positive};
+use pcr99::{Clock, Correspondences, Positive, Seconds};
 use pcr99_document::Document as ResultDocument;
 use pcr99_plan::{GivenScale, Method, PaperOptions, SolvePlan, Solvers, text};
 use pyo3::prelude::*;
@@ -145,11 +145,14 @@ pub(crate) fn solve<'py>(
     standard_deviations: Option<PyReadonlyArray1<'py, f64>>,
     options: SolveOptions,
 ) -> PyResult<Document> {
+    let mut clock = Clock::start();
     let plan = options.plan().map_err(|failure| failure.raised(py))?;
     let matches = Matches::new(py, &source, &target, indices, weights, standard_deviations)?;
     work::run_here(py, plan.deadline(), move |stop| {
         let pairs = matches.checked()?;
-        let found = plan.run(&pairs, &mut Solvers::new(), stop)?;
+        clock.lap(Seconds::PREPARING);
+        let mut found = plan.run(&pairs, &mut Solvers::new(), stop)?;
+        found.seconds = found.seconds.preceded_by(&clock.stop());
         Ok(Document(ResultDocument::of_matches(plan.method().name(), &found)))
     })
 }
@@ -173,6 +176,7 @@ pub(crate) fn assess<'py>(
     transform: PyReadonlyArray2<'py, f64>,
     options: AssessOptions,
 ) -> PyResult<Document> {
+    let mut clock = Clock::start();
     let matches = Matches::new(py, &source, &target, indices, None, standard_deviations)?;
     let matrix: Vec<[f64; 4]> = rows(&transform)?;
     work::run(py, move || {
@@ -182,7 +186,10 @@ pub(crate) fn assess<'py>(
         if let Some(length) = options.correlation_length {
             pairs = pairs.with_correlation_length(length)?;
         }
-        let found = pcr99::assess(&pairs, &model, threshold);
+        clock.lap(Seconds::PREPARING);
+        let mut found = pcr99::assess(&pairs, &model, threshold);
+        clock.lap("evidence");
+        found.seconds = clock.stop();
         Ok(Document(ResultDocument::of_matches("assess", &found)))
     })
 }

@@ -1,11 +1,12 @@
 //! All methods by name.
 
-use std::{fmt, str::FromStr, time::Instant};
+use std::{fmt, str::FromStr};
 
 use pcr99::{
-    Correspondences, Counters, Params, Positive, Registration, Scale, Seconds, assess, paper, random::Random,
+    Correspondences, Counters, Params, Positive, Registration, Scale, assess, paper, random::Random,
     stop::StopCheck,
 };
+use pcr99_base::clock::Clock;
 
 use crate::{
     Error,
@@ -257,11 +258,12 @@ impl Ask<'_> {
         if self.pairs.differ_in_noise() {
             return Err(Error::StandardDeviations { method: self.method.name() });
         }
-        let start = Instant::now();
+        let mut clock = Clock::start();
         baseline.reserve(self.method.name(), self.pairs.len())?;
         let prepared = Prepared::new(self.pairs, self.scale, self.threshold);
         let found = baseline.find(&prepared.matches(), told, &mut Random::new(self.seed), self.stop);
         let Found { model, samples, hypotheses, stopped_because } = found;
+        clock.lap("search");
         let mut judged = match model {
             Some(model) => assess(self.pairs, &prepared.outward(&model), self.threshold),
             None => {
@@ -271,7 +273,8 @@ impl Ask<'_> {
         };
         judged.stopped_because = stopped_because;
         (judged.counters.triplets, judged.counters.hypotheses) = (samples, hypotheses);
-        judged.seconds = Seconds::new(start.elapsed().as_secs_f64(), Vec::new());
+        clock.lap("evidence");
+        judged.seconds = clock.stop();
         Ok(judged)
     }
 }

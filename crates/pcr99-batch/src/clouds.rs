@@ -1,11 +1,14 @@
 //! Cache of clouds that several pairs use.
 
 use std::{
+    cell::Cell,
     collections::HashMap,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
 };
 
+use pcr99::Seconds;
 use pcr99_cloud::{PreparedCloud, RawCloud, read_cloud};
 
 use crate::stamp::StampedFile;
@@ -50,8 +53,10 @@ impl Clouds {
         Self { limit, state: Mutex::default() }
     }
 
-    /// The prepared cloud of a file, or the message why it cannot be used.
-    pub(crate) fn get(&self, file: &StampedFile) -> Prepared {
+    /// The prepared cloud of a file, or the message why it cannot be used. The time that this takes is added to `input`: that of waiting for another thread to that of
+    /// reading.
+    pub(crate) fn get(&self, file: &StampedFile, input: &mut Input) -> Prepared {
+        let (start, preparing) = (Instant::now(), Cell::new(Duration::ZERO));
         let slot = {
             let mut state = self.lock();
             state.clock += 1;
@@ -63,8 +68,10 @@ impl Clouds {
         // Without the lock, so that other threads get other clouds meanwhile.
         let cloud = slot.get_or_init(|| {
             self.lock().read += 1;
-            prepare(&file.path)
+            prepare(&file.path, &preparing)
         });
+        input.preparing += preparing.get();
+        input.reading += start.elapsed().saturating_sub(preparing.get());
         cloud.clone()
     }
 
@@ -114,11 +121,28 @@ impl Clouds {
     }
 }
 
-/// Reads a cloud, with the viewpoint and the normals that the file has.
-fn prepare(path: &Path) -> Prepared {
+/// Time to get the clouds of a pair.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    reading: Duration,
+    preparing: Duration,
+}
+
+impl Input {
+    pub(crate) fn seconds(&self) -> Seconds {
+        let (reading, preparing) = (self.reading.as_secs_f64(), self.preparing.as_secs_f64());
+        Seconds::new(reading + preparing, vec![(Seconds::READING, reading), (Seconds::PREPARING, preparing)])
+    }
+}
+
+/// Reads a cloud, with the viewpoint and the normals that the file has. `preparing` gets the time after that.
+fn prepare(path: &Path, preparing: &Cell<Duration>) -> Prepared {
     let cloud = read_cloud(path).map_err(|error| error.to_string())?;
-    RawCloud::try_from(&cloud)
+    let start = Instant::now();
+    let prepared = RawCloud::try_from(&cloud)
         .and_then(PreparedCloud::new)
         .map(Arc::new)
-        .map_err(|error| format!("`{}`: {error}", path.display()))
+        .map_err(|error| format!("`{}`: {error}", path.display()));
+    preparing.set(start.elapsed());
+    prepared
 }

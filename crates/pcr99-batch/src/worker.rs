@@ -11,14 +11,14 @@ use std::{
     time::Instant,
 };
 
-use pcr99::Correspondences;
+use pcr99::{Clock, Correspondences, Seconds};
 use pcr99_cloud::{read_matches, read_transform};
 use pcr99_document::Document;
 use pcr99_plan::Solvers;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
-    clouds::Clouds,
+    clouds::{Clouds, Input},
     order::Chunk,
     record::{Record, Solved},
     row::Row,
@@ -103,7 +103,8 @@ fn solve(
     let settings = &*row.settings;
     match (row.input.kind(), files) {
         (Kind::Clouds, [source, target, others @ ..]) => {
-            let (source, target) = (clouds.get(source)?, clouds.get(target)?);
+            let mut input = Input::default();
+            let (source, target) = (clouds.get(source, &mut input)?, clouds.get(target, &mut input)?);
             let initial = match others {
                 [StampedFile { path, .. }] => Some((path, read_transform(path).map_err(text)?)),
                 _ => None,
@@ -115,6 +116,7 @@ fn solve(
                 })?;
             let deadline = plan.deadline();
             let mut found = plan.run(&source, &target, &|| deadline.check(interrupted())).map_err(text)?;
+            found.seconds = found.seconds.preceded_by(&input.seconds());
             let matches = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
             Ok(Solved { document: Document::of_clouds(&found), matches })
         }
@@ -129,7 +131,9 @@ fn solve_matches(
     solvers: &mut Solvers,
     interrupted: Interrupted<'_>,
 ) -> Result<Solved, String> {
+    let mut clock = Clock::start();
     let matches = read_matches(path).map_err(text)?;
+    clock.lap(Seconds::READING);
     let in_file = |error: pcr99::Error| format!("`{}`: {error}", path.display());
     let mut pairs = Correspondences::new(&matches.source, &matches.target).map_err(in_file)?;
     if let Some(weights) = &matches.weights {
@@ -138,10 +142,14 @@ fn solve_matches(
     if let Some(deviations) = &matches.standard_deviations {
         pairs = pairs.with_standard_deviations(deviations).map_err(in_file)?;
     }
+    clock.lap(Seconds::PREPARING);
+    let input = clock.stop();
     let plan = settings.solve_plan().map_err(text)?;
     let deadline = plan.deadline();
     let stop = || deadline.check(interrupted());
-    let found = plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let mut found =
+        plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    found.seconds = found.seconds.preceded_by(&input);
     Ok(Solved { document: Document::of_matches(plan.method().name(), &found), matches: None })
 }
 

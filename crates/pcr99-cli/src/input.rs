@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
-use pcr99::Correspondences;
+use pcr99::{Clock, Correspondences, Seconds};
 use pcr99_cloud::{Matches, read_indices, read_matches, read_matches_text, read_points};
 #[cfg(feature = "lab")]
 use pcr99_lab::{Recipe, Shape};
@@ -22,6 +22,8 @@ pub(crate) struct Given {
     pub(crate) target: Vec<[f64; 3]>,
     /// Both clouds, if the matches were given as indices into them.
     pub(crate) clouds: Option<[Vec<[f64; 3]>; 2]>,
+    /// Time to read the files and to prepare the matches.
+    pub(crate) seconds: Seconds,
 }
 
 /// Reads the matches of `solve`. Notes about them go to `note`.
@@ -39,9 +41,13 @@ fn indexed_matches([source, target]: [&Path; 2], indices: &Path, note: impl Fn(&
     for (option, path) in [("--source", source), ("--target", target), ("--indices", indices)] {
         ensure!(path.as_os_str() != "-", "{option} must be a file: only PAIRS can be standard input, `-`");
     }
+    let mut clock = Clock::start();
     let (a, b, pairs) = (read_points(source)?, read_points(target)?, read_indices(indices)?);
+    clock.lap(Seconds::READING);
     let files = || format!("`{}` into `{}` and `{}`", indices.display(), source.display(), target.display());
     let matches = Correspondences::from_indices(&a, &b, &pairs).with_context(files)?;
+    clock.lap(Seconds::PREPARING);
+    let seconds = clock.stop();
     for (path, cloud) in [(source, &a), (target, &b)] {
         let invalid = cloud.iter().filter(|p| !p.iter().all(|x| x.is_finite())).count();
         if invalid > 0 {
@@ -57,16 +63,18 @@ fn indexed_matches([source, target]: [&Path; 2], indices: &Path, note: impl Fn(&
     // The indices were checked with the matches.
     let [source, target] =
         [(&a, 0), (&b, 1)].map(|(cloud, side)| pairs.iter().map(|pair| cloud[pair[side]]).collect());
-    Ok(Given { pairs: matches, has_weights: false, source, target, clouds: Some([a, b]) })
+    Ok(Given { pairs: matches, has_weights: false, source, target, clouds: Some([a, b]), seconds })
 }
 
 /// Matches as a table of coordinates.
 fn listed_matches(path: &Path) -> Result<Given> {
+    let mut clock = Clock::start();
     let (name, Matches { source, target, weights, standard_deviations }) = if path.as_os_str() == "-" {
         ("standard input".to_owned(), read_matches_text(io::stdin().lock(), "standard input")?)
     } else {
         (format!("`{}`", path.display()), read_matches(path)?)
     };
+    clock.lap(Seconds::READING);
     let pairs = Correspondences::new(&source, &target).with_context(|| name.clone())?;
     let has_weights = weights.is_some();
     let pairs = match weights {
@@ -77,7 +85,8 @@ fn listed_matches(path: &Path) -> Result<Given> {
         None => pairs,
         Some(deviations) => pairs.with_standard_deviations(&deviations).context(name)?,
     };
-    Ok(Given { pairs, has_weights, source, target, clouds: None })
+    clock.lap(Seconds::PREPARING);
+    Ok(Given { pairs, has_weights, source, target, clouds: None, seconds: clock.stop() })
 }
 
 /// A recipe for problems on a built-in shape or on the points of a file.

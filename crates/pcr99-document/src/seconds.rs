@@ -14,7 +14,8 @@ const TOTAL: &str = "total";
 
 /// Wall-clock seconds: in total, and of each stage by name, in the order in which the stages ran first.
 ///
-/// In JSON this is one object: `{"total": 0.31, "voxel": 0.02, …}`.
+/// The first stages are `reading`, where files are read, and `preparing`, where arrays of points become matches or clouds that a method can use. Then come those of the method. In
+/// JSON this is one object: `{"total": 0.31, "reading": 0.05, "preparing": 0.02, …}`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seconds {
     total: f64,
@@ -35,7 +36,7 @@ impl Seconds {
         seconds
     }
 
-    /// Time from call to return.
+    /// Time from the first stage to the verdict.
     pub const fn total(&self) -> f64 {
         self.total
     }
@@ -101,7 +102,12 @@ impl JsonSchema for Seconds {
         json_schema!({
             "description": "Wall-clock seconds: in total, and of each stage by name, in the order in which the stages ran first.",
             "type": "object",
-            "properties": { "total": { "description": "Time from call to return.", "type": "number", "format": "double" } },
+            "properties": {
+                "total": { "description": "Time from the first stage to the verdict.", "type": "number", "format": "double" },
+                "reading": { "description": "Time to read files. Absent where nothing was read.", "type": "number", "format": "double" },
+                "preparing": { "description": "Time to check and convert the input: arrays of points become matches or clouds that a method can use.", "type": "number", "format": "double" },
+                "search": { "description": "Time of the search for a transform from matches. Clouds have more stages in its place.", "type": "number", "format": "double" }
+            },
             "required": ["total"],
             "additionalProperties": { "type": "number", "format": "double" }
         })

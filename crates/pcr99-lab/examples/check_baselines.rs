@@ -83,8 +83,8 @@ fn row(
     let (mut none, mut not_registered, mut too_long) = (0, 0, 0);
     for seed in 0..seeds {
         let problem = recipe.clone().with_seed(seed).generate()?;
-        let pairs = Correspondences::new(&problem.source, &problem.target)?;
         let start = ProcessTime::now();
+        let pairs = Correspondences::new(&problem.source, &problem.target)?;
         let found = solvers.solve(method, &pairs, scale, threshold, seed, &stop::after(limit))?;
         milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
         let angle = |model| Errors::between(model, &problem.truth).rotation_deg;

@@ -81,14 +81,14 @@ impl Report {
             return Err(Error::NoRecords);
         }
         let summary = Summary::of(records);
-        let noise = header.configuration.noise;
+        let (noise, from) = (header.configuration.noise, header.configuration.timed_from);
         let (tables, figures) = if summary.points().len() > 1 {
             let drawn =
                 [("growth", lines::growth(&summary, noise)), ("limit", lines::limit(&summary, noise))];
             let figures = drawn.into_iter().filter_map(|(name, figure)| {
                 figure.map(|figure| Figure { name, drawing: Drawing::Lines(figure) })
             });
-            (vec![tables::reach(&summary, noise)], figures.collect())
+            (vec![tables::reach(&summary, noise, from)], figures.collect())
         } else {
             let figures = [
                 ("figure2", ScaleMode::Unknown, "Figure 2: problems with unknown scale"),
@@ -100,8 +100,8 @@ impl Report {
             });
             let tables = vec![
                 tables::large_errors(&summary),
-                tables::speedups(&summary, records),
-                tables::times(&summary),
+                tables::speedups(&summary, records, from),
+                tables::times(&summary, from),
             ];
             (tables, figures.collect())
         };

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
-use pcr99_lab::monte_carlo::{Estimator, Outcome, Record, ScaleMode, Size};
+use pcr99_lab::monte_carlo::{Estimator, Outcome, Record, ScaleMode, Size, TimedFrom};
 
 use crate::{Summary, evidence_limit::Setting, published, statistics::median};
 
@@ -115,7 +115,7 @@ pub fn large_errors(summary: &Summary) -> Table {
 }
 
 /// Table II: speed-up of PCR-99 and of our method at 99 % outliers, or at the highest ratio in the records.
-pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
+pub fn speedups(summary: &Summary, records: &[Record], from: TimedFrom) -> Table {
     let sizes = summary.sizes();
     let at_99 = sizes.iter().find(|size| size.outlier_ratio == published::SPEEDUP_RATIO);
     let size = at_99.or(sizes.last()).copied().unwrap_or(Size { points: 0, outlier_ratio: 0.0 });
@@ -152,8 +152,9 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
         title: format!("Table II: median speed-up at {at} outliers"),
         caption: format!(
             "Speed-up of PCR-99, and of ours, over each method: the median over problems of the ratio of times on the same problem. Below 1, \
-             the method is faster; that counts only where its errors are small. CPU time on one thread, all methods compiled; the paper's \
-             numbers are from MATLAB.{note}"
+             the method is faster; that counts only where its errors are small. CPU time on one thread, {}, all methods compiled; the paper's \
+             numbers are from MATLAB.{note}",
+            from.words()
         ),
         columns: [
             "scale",
@@ -172,7 +173,7 @@ pub fn speedups(summary: &Summary, records: &[Record]) -> Table {
 }
 
 /// Median time of every method at every outlier ratio.
-pub fn times(summary: &Summary) -> Table {
+pub fn times(summary: &Summary, from: TimedFrom) -> Table {
     let sizes = summary.sizes();
     let mut columns = vec!["scale".to_owned(), "method".to_owned()];
     columns.extend(sizes.iter().map(|size| percent(size.outlier_ratio)));
@@ -193,14 +194,14 @@ pub fn times(summary: &Summary) -> Table {
     Table {
         name: "times",
         title: "Median time by outlier ratio".to_owned(),
-        caption: "CPU milliseconds on one thread.".to_owned(),
+        caption: format!("CPU milliseconds on one thread, {}.", from.words()),
         columns,
         rows,
     }
 }
 
 /// Limits of a method: one row for each number of matches and outlier ratio.
-pub fn reach(summary: &Summary, noise: f64) -> Table {
+pub fn reach(summary: &Summary, noise: f64, from: TimedFrom) -> Table {
     let columns = [
         "scale",
         "method",
@@ -236,9 +237,11 @@ pub fn reach(summary: &Summary, noise: f64) -> Table {
     Table {
         name: "limits",
         title: "Success by number of matches and outlier ratio".to_owned(),
-        caption: "A problem is solved when it is registered with a rotation error of at most 10°. The limit of the evidence is the smallest \
-                  number of inliers that can be told from chance. CPU milliseconds on one thread."
-            .to_owned(),
+        caption: format!(
+            "A problem is solved when it is registered with a rotation error of at most 10°. The limit of the evidence is the smallest \
+             number of inliers that can be told from chance. CPU milliseconds on one thread, {}.",
+            from.words()
+        ),
         columns: columns.map(str::to_owned).to_vec(),
         rows: summary.cells.iter().filter_map(row).collect(),
     }

@@ -1,7 +1,7 @@
 //! Tables and figures from records made up for the purpose.
 
 use pcr99_lab::monte_carlo::{
-    Configuration, Estimator, Header, Machine, Outcome, Record, ScaleMode, Session, Size, Stored,
+    Configuration, Estimator, Header, Machine, Outcome, Record, ScaleMode, Session, Size, Stored, TimedFrom,
 };
 use pcr99_report::{Error, Report, Summary, published};
 
@@ -137,6 +137,28 @@ fn order_of_the_records_does_not_matter() {
     let cell = summary.cells.iter().find(|cell| cell.method == "ransac" && cell.outlier_ratio == 0.99);
     assert_eq!(cell.expect("a cell").scale, ScaleMode::Unknown, "first the unknown scale, as in the paper");
     assert_eq!(summary.cells.len(), 16);
+}
+
+#[test]
+fn captions_say_what_the_clock_covers() {
+    let mut stored = stored(example(), "knot");
+    for (from, words) in [
+        (TimedFrom::RawArrays, "from raw arrays to the verdict"),
+        (TimedFrom::CheckedMatches, "from checked matches to the verdict"),
+    ] {
+        stored.header.configuration.timed_from = from;
+        let report = Report::new(&stored).expect("records");
+        let timed = report
+            .tables()
+            .iter()
+            .filter(|table| table.columns.iter().any(|c| c.contains("ms")) || table.name == "times");
+        let captions: Vec<&String> = timed.map(|table| &table.caption).collect();
+        assert!(
+            captions.len() == 2 && captions.iter().all(|caption| caption.contains(words)),
+            "{captions:?}"
+        );
+        assert!(report.to_html().contains(words));
+    }
 }
 
 #[test]

@@ -99,7 +99,11 @@ pub use doubt::Doubt;
 pub use error::{Error, Side};
 pub use evidence::Evidence;
 pub use params::{Positive, Scale};
-pub use pcr99_base::{Similarity, SimilarityError, clock::Seconds, random};
+pub use pcr99_base::{
+    Similarity, SimilarityError,
+    clock::{Clock, Seconds},
+    random,
+};
 pub use registration::{Candidate, Counters, Registration, Rival, Status, StopReason};
 pub use search::{Params, Solver, solve};
 

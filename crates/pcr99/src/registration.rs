@@ -210,7 +210,7 @@ pub struct Registration {
     pub stopped_because: StopReason,
     /// Amount of work done.
     pub counters: Counters,
-    /// Time spent.
+    /// Wall-clock time from checked matches to the verdict. The time before that can be [added](Seconds::preceded_by), as the program and the Python package do.
     pub seconds: Seconds,
 }
 

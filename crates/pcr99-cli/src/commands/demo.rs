@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use pcr99::{Correspondences, Registration, Similarity};
+use pcr99::{Clock, Correspondences, Registration, Seconds, Similarity};
 use pcr99_lab::{Errors, Problem, ScaleChoice};
 use pcr99_page::RegistrationView;
 use pcr99_plan::{GivenScale, SolveOptions, SolvePlan, Solvers};
@@ -84,13 +84,17 @@ fn solve(
         time_limit: options.time_limit,
         ..SolveOptions::default()
     })?;
+    let mut clock = Clock::start();
     let pairs = Correspondences::new(&problem.source, &problem.target)?;
+    clock.lap(Seconds::PREPARING);
+    let preparing = clock.stop();
     if args.verbose {
         say(&format!("{} matches; {plan}", pairs.len()));
     }
     let watch = Watch::start(plan.deadline(), args.quiet);
-    let found = plan.run(&pairs, solvers, &|| watch.check())?;
+    let mut found = plan.run(&pairs, solvers, &|| watch.check())?;
     drop(watch);
+    found.seconds = found.seconds.preceded_by(&preparing);
     if args.verbose {
         say(verbose::of_matches(&found, true).trim_end());
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use pcr99::stop::StopRequest;
+use pcr99::{Clock, Seconds, stop::StopRequest};
 use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, PreparedCloud, RawCloud, read_cloud, read_transform,
     register::CloudSummary, write_cloud,
@@ -26,8 +26,10 @@ use crate::{
 pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let files = Files::check(options)?;
     let plan = plan(options)?;
+    let mut clock = Clock::start();
     let clouds = [read(&options.source, args.quiet)?, read(&options.target, args.quiet)?];
-    let found = search(&plan, &clouds, options, args)?;
+    clock.lap(Seconds::READING);
+    let found = search(&plan, &clouds, clock.stop(), options, args)?;
     let result = match options.printed.format() {
         Format::Json => {
             let inputs = Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
@@ -101,6 +103,7 @@ fn plan(options: &Register) -> Result<RegisterPlan> {
 fn search(
     plan: &RegisterPlan,
     [source, target]: &[Cloud; 2],
+    reading: Seconds,
     options: &Register,
     args: &Args,
 ) -> Result<CloudRegistration> {
@@ -108,14 +111,18 @@ fn search(
     if args.verbose {
         say(&format!("options: {plan}"));
     }
+    let mut clock = Clock::start();
     let source = prepared(source, options.source_viewpoint, &options.source)?;
     let target = prepared(target, options.target_viewpoint, &options.target)?;
+    clock.lap(Seconds::PREPARING);
+    let input = clock.stop().preceded_by(&reading);
     if !args.quiet {
         note_removed(&source, &options.source);
         note_removed(&target, &options.target);
     }
-    let found = plan.run(&source, &target, &|| watch.check())?;
+    let mut found = plan.run(&source, &target, &|| watch.check())?;
     drop(watch);
+    found.seconds = found.seconds.preceded_by(&input);
     if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
         note_voxel(voxel, &found);
     }

@@ -65,8 +65,9 @@ fn search(plan: &SolvePlan, given: &Given, args: &Args) -> Result<Registration> 
     if args.verbose {
         say(&format!("{} matches; {plan}", given.pairs.len()));
     }
-    let found = plan.run(&given.pairs, &mut Solvers::new(), &|| watch.check())?;
+    let mut found = plan.run(&given.pairs, &mut Solvers::new(), &|| watch.check())?;
     drop(watch);
+    found.seconds = found.seconds.preceded_by(&given.seconds);
     if args.verbose {
         say(verbose::of_matches(&found, plan.threshold().is_some()).trim_end());
     }

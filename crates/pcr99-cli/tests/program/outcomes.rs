@@ -68,9 +68,21 @@ fn check_fields(document: &Value) {
         .map(|s| s.as_f64().expect("a number"))
         .collect();
     assert!(document["seconds"]["total"].is_f64() && seconds.iter().all(|s| (0.0..600.0).contains(s)));
+    check_stages(document);
     let inliers = inliers(document);
     assert!(inliers.is_sorted_by(|a, b| a < b), "{inliers:?}");
     assert!(inliers.iter().all(|&i| (i as u64) < document["correspondences"].as_u64().expect("a count")));
+}
+
+/// Files are read and matches are prepared before the search, and the total holds all stages.
+#[track_caller]
+pub(crate) fn check_stages(document: &Value) {
+    let seconds = document["seconds"].as_object().expect("seconds");
+    let names: Vec<&str> = seconds.keys().map(String::as_str).collect();
+    assert_eq!(names[..3], ["total", "reading", "preparing"], "{names:?}");
+    let stages: f64 = seconds.values().skip(1).map(|time| time.as_f64().expect("a time")).sum();
+    let total = seconds["total"].as_f64().expect("a time");
+    assert!(names.len() > 3 && 0.9 * total <= stages + 1e-3 && stages <= 1.001 * total, "{seconds:?}");
 }
 
 /// Checks the document of a found transform against itself and the matches.

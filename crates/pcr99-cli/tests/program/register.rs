@@ -82,6 +82,7 @@ fn two_clouds_give_matrix_document_and_aligned_cloud() {
     assert_eq!(document["candidates"][0]["transform"], document["transform"]);
     assert_eq!(document["clouds"]["source"]["points"], 9000);
     assert!(document["seconds"]["features"].as_f64().expect("a number") > 0.0);
+    crate::outcomes::check_stages(&document);
     assert!(document["evidence"]["log10_nfa"].as_f64().expect("a number") < -20.0);
 }
 

@@ -31,6 +31,30 @@ pub struct Configuration {
     pub seed: u64,
     /// CPU time after which a search is stopped, in seconds.
     pub time_limit: f64,
+    /// Where the clock of each run starts. A [`Plan`](super::Plan) always starts it at raw arrays.
+    #[serde(default)]
+    pub timed_from: TimedFrom,
+}
+
+/// Where the clock of a run starts. It ends with the verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimedFrom {
+    /// Matches that have been checked and normalised, as in records of earlier versions.
+    #[default]
+    CheckedMatches,
+    /// Arrays of points, so that checking and normalising them counts.
+    RawArrays,
+}
+
+impl TimedFrom {
+    /// The words for tables.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::CheckedMatches => "from checked matches to the verdict",
+            Self::RawArrays => "from raw arrays to the verdict",
+        }
+    }
 }
 
 /// Number of matches and outlier ratio of a problem.
@@ -94,6 +118,7 @@ impl Configuration {
             outlier_center: OutlierCenter::Centred,
             seed: 0,
             time_limit: 100.0,
+            timed_from: TimedFrom::RawArrays,
         }
     }
 
@@ -209,6 +234,20 @@ mod tests {
         assert_eq!((name.as_str(), ours.as_str(), theirs.as_str()), ("noise", "0.02", "0.01"));
         let (name, ..) = all[0].difference(&all[1]).unwrap();
         assert_eq!(name, "sizes");
+    }
+
+    /// Records of earlier versions can be drawn, but not continued with another clock.
+    #[test]
+    fn the_clock_of_earlier_records_is_another_one() {
+        let paper = Configuration::paper();
+        let text = serde_json::to_string(&paper).unwrap().replace(",\"timed_from\":\"raw_arrays\"", "");
+        let earlier: Configuration = serde_json::from_str(&text).unwrap();
+        assert_eq!(earlier.timed_from, TimedFrom::CheckedMatches);
+        let (name, ours, theirs) = paper.difference(&earlier).unwrap();
+        assert_eq!(
+            (name.as_str(), ours.as_str(), theirs.as_str()),
+            ("timed_from", "\"raw_arrays\"", "\"checked_matches\"")
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ mod record;
 /// Solves the planned problems.
 mod runner;
 
-pub use configuration::{Configuration, ScaleMode, Size};
+pub use configuration::{Configuration, ScaleMode, Size, TimedFrom};
 pub use error::Error;
 pub use estimator::Estimator;
 pub use journal::{CONFIG_FILE, Header, Journal, RECORDS_FILE, Stored};

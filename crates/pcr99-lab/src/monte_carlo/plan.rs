@@ -1,7 +1,7 @@
 use pcr99::{Positive, Scale, random::Random};
 use pcr99_baselines::Method;
 
-use super::{Configuration, Error, Estimator, Key, ScaleMode, Size};
+use super::{Configuration, Error, Estimator, Key, ScaleMode, Size, TimedFrom};
 use crate::{Recipe, ScaleChoice, Shape};
 
 /// Largest number of runs. It keeps the number of records below 2⁶⁴.
@@ -43,8 +43,12 @@ impl Plan {
     /// # Errors
     /// When a setting is invalid, or the shape has too few points.
     pub fn new(configuration: Configuration, shape: Shape) -> Result<Self, Error> {
-        let mut configuration =
-            Configuration { shape: shape.name().to_owned(), shape_digest: digest(&shape), ..configuration };
+        let mut configuration = Configuration {
+            shape: shape.name().to_owned(),
+            shape_digest: digest(&shape),
+            timed_from: TimedFrom::RawArrays,
+            ..configuration
+        };
         let Configuration { methods, scales, sizes, runs, noise, time_limit, .. } = &mut configuration;
         *methods = sorted("methods", "method", methods, |a, b| place(*a).cmp(&place(*b)))?;
         *scales = sorted("scale modes", "scale mode", scales, Ord::cmp)?;

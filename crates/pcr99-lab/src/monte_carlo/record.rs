@@ -31,9 +31,9 @@ pub struct Record {
     pub log10_nfa: Option<f64>,
     /// Why the search stopped; `None` for the reference, which does not search.
     pub stopped_because: Option<String>,
-    /// CPU time in seconds; `None` where parallel runs make it unknown.
+    /// CPU time in seconds, from [where the clock starts](super::TimedFrom) to the verdict; `None` where parallel runs make it unknown.
     pub cpu_seconds: Option<f64>,
-    /// Wall-clock time in seconds.
+    /// Wall-clock time in seconds, of the same.
     pub wall_seconds: f64,
     /// Error message of a failed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,8 +47,8 @@ pub enum Ended {
 
 /// Solves all planned problems, except those that are already done, and passes each record to `keep`. Checks `interrupted` regularly.
 ///
-/// Each search uses one thread. Before its first run, each method solves one problem that is not counted, so that no run includes first
-/// accesses to memory and code.
+/// The clock of a run starts at the arrays of points and ends with the verdict, for every method alike: checking and normalising the matches counts. Each search uses
+/// one thread. Before its first run, each method solves one problem that is not counted, so that no run includes first accesses to memory and code.
 ///
 /// # Errors
 /// When a problem cannot be generated, or when `keep` fails. A method that cannot solve a problem gives a record, not an error.
@@ -141,14 +141,11 @@ fn side_by_side(
 struct Task {
     case: Case,
     problem: Problem,
-    pairs: Correspondences,
 }
 
 impl Task {
     fn new(plan: &Plan, case: Case) -> Result<Self, Error> {
-        let problem = plan.recipe(&case)?.generate()?;
-        let pairs = Correspondences::new(&problem.source, &problem.target)?;
-        Ok(Self { case, problem, pairs })
+        Ok(Self { case, problem: plan.recipe(&case)?.generate()? })
     }
 }
 
@@ -156,6 +153,8 @@ impl Task {
 struct Worker<'a> {
     plan: &'a Plan,
     solvers: Solvers,
+    /// Matches of the last run, whose memory the next one uses.
+    pairs: Option<Correspondences>,
     clock: Clock,
     interrupted: &'a (dyn Fn() -> bool + Sync),
     /// Methods that have already solved a problem in a scale mode.
@@ -179,7 +178,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 
 impl<'a> Worker<'a> {
     fn new(plan: &'a Plan, clock: Clock, interrupted: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Self { plan, solvers: Solvers::new(), clock, interrupted, warm: HashSet::new() }
+        Self { plan, solvers: Solvers::new(), pairs: None, clock, interrupted, warm: HashSet::new() }
     }
 
     /// Record of one run; `None` when it was interrupted.
@@ -258,31 +257,43 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Solves a problem, from its arrays of points on.
     fn found(
         &mut self,
         task: &Task,
         estimator: Estimator,
         limit: Duration,
     ) -> Result<Registration, pcr99_baselines::Error> {
-        let (scale, threshold) = (Plan::scale(&task.case), self.plan.threshold());
-        let Estimator::Method(method) = estimator else {
-            let nothing = || {
-                let n = task.pairs.len();
-                Registration::no_solution(n, threshold.get(), StopReason::Exhausted, Default::default())
-            };
-            let fitted = task.pairs.fit(scale, &task.problem.inliers());
-            return Ok(fitted.map_or_else(nothing, |model| assess(&task.pairs, &model, threshold)));
-        };
-        // Independent of the streams of the problem.
-        let seed = Random::new(!task.problem.seed).bits();
         let (start, cpu) = (Instant::now(), self.clock_for(task, estimator));
-        // The limit is in CPU time. Reading it is slow, so the wall clock, which is never behind, is checked first.
-        let is_late = || start.elapsed() >= limit && cpu.as_ref().is_none_or(|cpu| cpu() >= limit);
-        let stop = || match (self.interrupted)() {
-            true => Some(StopRequest::Interrupted),
-            false => is_late().then_some(StopRequest::TimeLimit),
+        let Problem { source, target, .. } = &task.problem;
+        let pairs = match self.pairs.take() {
+            Some(earlier) => Correspondences::new_reusing(earlier, source, target)?,
+            None => Correspondences::new(source, target)?,
         };
-        self.solvers.solve(method, &task.pairs, scale, threshold, seed, &stop)
+        let (scale, threshold) = (Plan::scale(&task.case), self.plan.threshold());
+        let found = match estimator {
+            Estimator::TrueInliers => {
+                let nothing = || {
+                    let n = pairs.len();
+                    Registration::no_solution(n, threshold.get(), StopReason::Exhausted, Default::default())
+                };
+                let fitted = pairs.fit(scale, &task.problem.inliers());
+                Ok(fitted.map_or_else(nothing, |model| assess(&pairs, &model, threshold)))
+            }
+            Estimator::Method(method) => {
+                // Independent of the streams of the problem.
+                let seed = Random::new(!task.problem.seed).bits();
+                // The limit is in CPU time. Reading it is slow, so the wall clock, which is never behind, is checked first.
+                let is_late = || start.elapsed() >= limit && cpu.as_ref().is_none_or(|cpu| cpu() >= limit);
+                let stop = || match (self.interrupted)() {
+                    true => Some(StopRequest::Interrupted),
+                    false => is_late().then_some(StopRequest::TimeLimit),
+                };
+                self.solvers.solve(method, &pairs, scale, threshold, seed, &stop)
+            }
+        };
+        self.pairs = Some(pairs);
+        found
     }
 }
 

@@ -159,6 +159,7 @@ fn about(report: &Report) -> Vec<(&'static str, String)> {
         ("noise, threshold", format!("σ = {}, δ = {}", configuration.noise, report.header.threshold)),
         ("outlier positions", format!("in a ball, {}", configuration.outlier_center.name())),
         ("time limit", format!("{} s", configuration.time_limit)),
+        ("times", format!("CPU time on one thread, {}", configuration.timed_from.words())),
         ("seed", configuration.seed.to_string()),
     ];
     let sessions = report.header.sessions.iter().map(|session| ("made with", made_with(session)));
