@@ -3,6 +3,7 @@
 
 use std::io;
 
+use super::scalar::{Place, Records};
 use crate::cloud::Cloud;
 use crate::error::Fault;
 
@@ -135,6 +136,30 @@ impl Gather {
         })
     }
 
+    /// Adds the points in `records`, which have the values of [`Fields::columns`] at `places`.
+    pub(crate) fn extend(&mut self, records: Records<'_>, places: &[Place]) {
+        let mut rest = places.iter().copied();
+        let mut next = || rest.next().expect("a place for each column");
+        let mut triple = || [next(), next(), next()];
+        records.triples(triple(), |value| value, &mut self.points);
+        if let Some(normals) = &mut self.normals {
+            records.triples(triple(), |value| value, normals);
+        }
+        match &mut self.colors {
+            Colors::None => {}
+            Colors::Bytes(colors) => records.triples(triple(), |value| value as u8, colors),
+            Colors::Packed(colors) => {
+                let mut packed = Vec::new();
+                records.values(next(), &mut packed);
+                colors.extend(packed.into_iter().map(unpacked));
+            }
+            Colors::Raw(colors, _) => records.triples(triple(), |value| value as f32, colors),
+        }
+        if let Some(intensities) = &mut self.intensities {
+            records.values(next(), intensities);
+        }
+    }
+
     /// Adds a point: the values of [`Fields::columns`].
     pub(crate) fn push(&mut self, row: &[f64]) {
         let (position, mut rest) = triple(row);
@@ -152,9 +177,8 @@ impl Gather {
                 colors.push(color.map(|value| value as u8));
             }
             Colors::Packed(colors) => {
-                let [_, red, green, blue] = (rest[0] as u32).to_be_bytes();
+                colors.push(unpacked(rest[0]));
                 rest = &rest[1..];
-                colors.push([red, green, blue]);
             }
             Colors::Raw(colors, _) => {
                 let color;
@@ -181,6 +205,12 @@ impl Gather {
             viewpoint: None,
         }
     }
+}
+
+/// The colour in the number `0xRRGGBB`.
+fn unpacked(number: f64) -> [u8; 3] {
+    let [_, red, green, blue] = (number as u32).to_be_bytes();
+    [red, green, blue]
 }
 
 /// The first three of `row`, and the rest.

@@ -30,10 +30,9 @@ pub(super) fn read(reader: impl BufRead, size: Option<u64>, want: Want) -> Resul
     }
     let mut fields = Fields::positions([0, 1, 2]);
     fields.intensity = (want == Want::Everything).then_some(3);
-    let places: Vec<(usize, Scalar)> =
-        fields.columns().iter().map(|column| (4 * column, Scalar::F32)).collect();
+    let places: Vec<_> = fields.columns().iter().map(|column| (4 * column, Scalar::F32)).collect();
     let mut cloud = Gather::new(&fields, usize::try_from(size.unwrap_or(0) / STRIDE).unwrap_or(0))?;
     let mut body = Binary::new(reader, 0, ByteOrder::Little);
-    body.records(u64::MAX, STRIDE as usize, &places, |row| cloud.push(row))?;
+    body.records(u64::MAX, STRIDE as usize, |records| cloud.extend(records, &places))?;
     if body.byte.is_multiple_of(STRIDE) { Ok(cloud.finish()) } else { Err(cut(body.byte)) }
 }

@@ -2,9 +2,6 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Approximate number of bytes of records read at a time.
-const CHUNK: usize = 1 << 16;
-
 /// Byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteOrder {
@@ -60,29 +57,76 @@ impl Scalar {
     /// The value at the beginning of `bytes`, which are at least [`size`](Self::size); 64-bit integers above 2⁵³ are
     /// rounded.
     pub(crate) fn decode(self, bytes: &[u8], order: ByteOrder) -> f64 {
-        match self {
-            Self::I8 => f64::from(bytes[0] as i8),
-            Self::U8 => f64::from(bytes[0]),
-            Self::I16 => f64::from(u16::from_le_bytes(little(bytes, order)) as i16),
-            Self::U16 => f64::from(u16::from_le_bytes(little(bytes, order))),
-            Self::I32 => f64::from(u32::from_le_bytes(little(bytes, order)) as i32),
-            Self::U32 => f64::from(u32::from_le_bytes(little(bytes, order))),
-            Self::I64 => u64::from_le_bytes(little(bytes, order)) as i64 as f64,
-            Self::U64 => u64::from_le_bytes(little(bytes, order)) as f64,
-            Self::F32 => f64::from(f32::from_le_bytes(little(bytes, order))),
-            Self::F64 => f64::from_le_bytes(little(bytes, order)),
-        }
+        for_type!(self, order, decode => decode(bytes))
     }
 }
 
-/// The first `N` of `bytes`, low byte first.
-fn little<const N: usize>(bytes: &[u8], order: ByteOrder) -> [u8; N] {
+/// Evaluates `$body` with `$decode` as the function from bytes to a value of type `$scalar`. Each type has its own copy of `$body`, so that a
+/// loop in it does not choose the type again for each value.
+macro_rules! for_type {
+    ($scalar:expr, $order:expr, $decode:ident => $body:expr) => {
+        for_type!(@ $scalar, $order, $decode, $body;
+            I8: i8 => f64::from, U8: u8 => f64::from, I16: i16 => f64::from, U16: u16 => f64::from, I32: i32 => f64::from,
+            U32: u32 => f64::from, I64: i64 => |x| x as f64, U64: u64 => |x| x as f64, F32: f32 => f64::from,
+            F64: f64 => std::convert::identity)
+    };
+    (@ $scalar:expr, $order:expr, $decode:ident, $body:expr; $($name:ident: $type:ty => $convert:expr),*) => {
+        match ($scalar, $order) {
+            $((Scalar::$name, ByteOrder::Little) => {
+                let $decode = |bytes: &[u8]| -> f64 { ($convert)(<$type>::from_le_bytes(first(bytes))) };
+                $body
+            }
+            (Scalar::$name, ByteOrder::Big) => {
+                let $decode = |bytes: &[u8]| -> f64 { ($convert)(<$type>::from_be_bytes(first(bytes))) };
+                $body
+            })*
+        }
+    };
+}
+use for_type;
+
+/// The first `N` of `bytes`.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut value = [0; N];
     value.copy_from_slice(&bytes[..N]);
-    if order == ByteOrder::Big {
-        value.reverse();
-    }
     value
+}
+
+/// A value in a record: its offset in bytes, and its type.
+pub(crate) type Place = (usize, Scalar);
+
+/// Records of the same length, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Records<'a> {
+    /// Whole records.
+    pub(crate) bytes: &'a [u8],
+    /// Length of a record in bytes, at least 1.
+    pub(crate) stride: usize,
+    pub(crate) order: ByteOrder,
+}
+
+impl Records<'_> {
+    /// Adds the value at `place` of each record to `list`.
+    pub(crate) fn values(self, (offset, scalar): Place, list: &mut Vec<f64>) {
+        let records = self.bytes.chunks_exact(self.stride);
+        for_type!(scalar, self.order, decode => list.extend(records.map(|record| decode(&record[offset..]))));
+    }
+
+    /// Adds the three values at `places` of each record to `list`, after `convert`.
+    pub(crate) fn triples<T>(self, places: [Place; 3], convert: impl Fn(f64) -> T, list: &mut Vec<[T; 3]>) {
+        let records = self.bytes.chunks_exact(self.stride);
+        let (offsets, [a, b, c]) = (places.map(|place| place.0), places.map(|place| place.1));
+        if a == b && b == c {
+            let row = |record: &[u8], decode: &dyn Fn(&[u8]) -> f64| {
+                offsets.map(|at| convert(decode(&record[at..])))
+            };
+            for_type!(a, self.order, decode => list.extend(records.map(|record| row(record, &decode))));
+        } else {
+            let row =
+                |record: &[u8]| places.map(|(at, scalar)| convert(scalar.decode(&record[at..], self.order)));
+            list.extend(records.map(row));
+        }
+    }
 }
 
 /// A stream of binary values that counts its bytes.
@@ -99,31 +143,33 @@ impl<R: BufRead> Binary<R> {
         Self { reader, byte, order }
     }
 
-    /// Hands the values at `places` (offset and type) of each of `count` records of `stride` bytes to `row`; returns how
-    /// many there were in full before the stream ended.
+    /// Hands up to `count` records of `stride` bytes to `each`, many at a time; returns how many there were in full before the stream
+    /// ended.
     pub(crate) fn records(
         &mut self,
         count: u64,
         stride: usize,
-        places: &[(usize, Scalar)],
-        mut row: impl FnMut(&[f64]),
+        mut each: impl FnMut(Records<'_>),
     ) -> io::Result<u64> {
-        let mut values = vec![0.0; places.len()];
-        let at_once = (CHUNK / stride.max(1)).max(1);
-        let mut chunk = vec![0; at_once * stride];
+        let order = self.order;
+        // Records are used where they lie in the reader's buffer. One that lies across its end is put together here.
+        let mut split = vec![0; stride];
         let mut found = 0;
         while found < count {
-            let wanted = usize::try_from(count - found).unwrap_or(at_once).min(at_once);
-            let filled = self.fill(&mut chunk[..wanted * stride])?;
-            for record in chunk[..filled].chunks_exact(stride) {
-                for (value, &(offset, scalar)) in values.iter_mut().zip(places) {
-                    *value = scalar.decode(&record[offset..], self.order);
+            let buffer = self.reader.fill_buf()?;
+            let whole = usize::try_from(count - found).unwrap_or(usize::MAX).min(buffer.len() / stride);
+            if whole > 0 {
+                let length = whole * stride;
+                each(Records { bytes: &buffer[..length], stride, order });
+                self.reader.consume(length);
+                self.byte += length as u64;
+                found += whole as u64;
+            } else {
+                if self.fill(&mut split)? < stride {
+                    break;
                 }
-                row(&values);
-            }
-            found += (filled / stride) as u64;
-            if filled < wanted * stride {
-                break;
+                each(Records { bytes: &split, stride, order });
+                found += 1;
             }
         }
         Ok(found)
@@ -198,6 +244,51 @@ mod tests {
             assert_eq!(scalar.size(), little.len());
             assert_eq!(scalar.decode(little, ByteOrder::Little), value);
             assert_eq!(scalar.decode(&big, ByteOrder::Big), value);
+        }
+    }
+
+    /// Whatever the buffer of the reader: records are found in it, across its end, or are longer than it.
+    #[test]
+    fn records_are_whole() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for (capacity, stride, count, expected) in [
+            (64, 7, 5, 5),
+            (10, 7, 9, 9),
+            (7, 7, 20, 14),
+            (3, 10, 20, 10),
+            (1, 1, 200, 100),
+            (200, 9, 11, 11),
+        ] {
+            let reader = io::BufReader::with_capacity(capacity, &bytes[..]);
+            let mut body = Binary::new(reader, 5, ByteOrder::Little);
+            let mut seen = Vec::new();
+            let found =
+                body.records(count, stride, |records| seen.extend_from_slice(records.bytes)).expect("bytes");
+            assert_eq!((found, seen.len()), (expected, expected as usize * stride), "{capacity} {stride}");
+            assert_eq!(seen, bytes[..seen.len()]);
+            let read = if found < count { 100 } else { seen.len() as u64 };
+            assert_eq!(body.byte, 5 + read, "{capacity} {stride}");
+        }
+    }
+
+    #[test]
+    fn columns_of_records_are_those_of_single_values() {
+        let bytes: Vec<u8> = (0..96).map(|i| (i * 37 % 251) as u8).collect();
+        let mixed = [(0, Scalar::I16), (2, Scalar::F32), (23, Scalar::U8)];
+        let equal = [(16, Scalar::U32), (1, Scalar::U32), (9, Scalar::U32)];
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let records = Records { bytes: &bytes, stride: 24, order };
+            let value = |i: usize, (at, scalar): Place| scalar.decode(&bytes[24 * i + at..], order);
+            for places in [mixed, equal] {
+                let mut list = vec![[9.0; 3]];
+                records.triples(places, |x| -x, &mut list);
+                let expected: Vec<_> = (0..4).map(|i| places.map(|place| -value(i, place))).collect();
+                assert_eq!((list[0], &list[1..]), ([9.0; 3], &expected[..]));
+                let mut list = vec![9.0];
+                records.values(places[1], &mut list);
+                let expected: Vec<_> = (0..4).map(|i| value(i, places[1])).collect();
+                assert_eq!((list[0], &list[1..]), (9.0, &expected[..]));
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Point bytes, decompressed where necessary.
+//! Decompression of LAZ points.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -12,33 +12,24 @@ pub(super) const STACK: usize = 64 << 20;
 /// symbols, since its probabilities have 15 bits, and each takes a few hundred bytes of the stack at most.
 const DEEPEST: usize = STACK / 8;
 
-/// Source of point bytes.
-pub(super) enum Decoder {
-    Plain(BufReader<File>),
-    Compressed(Box<LasZipDecompressor<'static, Watched>>),
-}
+/// Decompressed points.
+pub(super) struct Decoder(Box<LasZipDecompressor<'static, Watched>>);
 
 impl Decoder {
     /// Starts decoding; `reader` is at the first point.
     pub(super) fn new(reader: BufReader<File>, header: &las::Header) -> Result<Self, las::Error> {
-        if !header.point_format().is_compressed {
-            return Ok(Self::Plain(reader));
-        }
         // Unneeded layers are not decoded: this is faster, and the layer of point times is where the decoder
         // recurses.
         let selection =
             Selection::xy_returns_channel().decompress_z().decompress_intensity().decompress_rgb();
         let watched = Watched { reader, top: here() };
         let decompressor = LasZipDecompressor::selective(watched, header.laz_vlr()?, selection)?;
-        Ok(Self::Compressed(Box::new(decompressor)))
+        Ok(Self(Box::new(decompressor)))
     }
 
     /// Fills `bytes` with whole points.
     pub(super) fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(reader) => reader.read_exact(bytes),
-            Self::Compressed(decompressor) => decompressor.decompress_many(bytes),
-        }
+        self.0.decompress_many(bytes)
     }
 }
 

@@ -1,6 +1,6 @@
-//! LAS and LAZ files, read by the crate `las`.
+//! LAS and LAZ files. The crate `las` reads the header, the crate `laz` decompresses points.
 //!
-//! That crate trusts the header, so the header is checked here first against the size of the file: every
+//! Both trust the header, so the header is checked here first against the size of the file: every
 //! length and offset, the number of points, and the sizes of compressed layers.
 //!
 //! The LAZ decoder (crate `laz`) panics on some damaged bytes, and recurses once for each wrong
@@ -13,6 +13,8 @@ mod decoder;
 
 mod header;
 
+mod points;
+
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
@@ -20,13 +22,14 @@ use std::thread;
 
 use decoder::Decoder;
 use header::Header;
-use las::PointDataBuilder;
+use points::Points;
 
-use super::fields::{Depth, Want, reserved, scaled};
+use super::fields::Want;
+use super::scalar::{Binary, ByteOrder, Records};
 use crate::cloud::Cloud;
 use crate::error::{Fault, Place, said};
 
-/// Number of points decoded at a time.
+/// Number of points decompressed at a time.
 const BATCH: u64 = 1 << 14;
 
 /// Error in a LAS or LAZ file.
@@ -102,39 +105,29 @@ impl Header {
 }
 
 fn decode(mut reader: BufReader<File>, header: &Header, want: Want) -> Result<Cloud, Fault> {
-    let promised = header.points;
-    // Errors with a code come from the operating system; all others mean a damaged file.
-    let failed = |found: u64, error: io::Error| match error.raw_os_error() {
-        Some(_) => Fault::from(error),
-        None => header.damaged(found, &error),
-    };
     let las_header = las::Header::new(&mut reader).map_err(|cause| header.damaged(0, &cause))?;
-    let mut source = Decoder::new(reader, &las_header).map_err(|cause| header.damaged(0, &cause))?;
+    let mut points = Points::new(&las_header, header.capacity(), want)?;
     let stride = usize::from(las_header.point_format().len());
-    let mut points = reserved(header.capacity())?;
-    let (mut colors, mut intensities) = (Vec::new(), Vec::new());
-    while (points.len() as u64) < promised {
-        let found = points.len() as u64;
-        let wanted = BATCH.min(promised - found);
-        let mut bytes = vec![0; wanted as usize * stride];
-        source.fill(&mut bytes).map_err(|error| failed(found, error))?;
-        let batch = PointDataBuilder::new().for_header(&las_header).build_from_bytes(bytes);
-        let batch = batch.map_err(|cause| header.damaged(found, &cause))?;
-        points.extend(batch.x().zip(batch.y()).zip(batch.z()).map(|((x, y), z)| [x, y, z]));
-        if want == Want::Everything {
-            intensities.extend(batch.intensity().map(f64::from));
-            if let Some(batch) = batch.rgb() {
-                colors.extend(batch.map(|(red, green, blue)| [red, green, blue].map(f32::from)));
-            }
+    if las_header.point_format().is_compressed {
+        // Errors with a code come from the operating system; all others mean a damaged file.
+        let failed = |found: u64, error: io::Error| match error.raw_os_error() {
+            Some(_) => Fault::from(error),
+            None => header.damaged(found, &error),
+        };
+        let mut source = Decoder::new(reader, &las_header).map_err(|cause| header.damaged(0, &cause))?;
+        let mut bytes = Vec::new();
+        while points.len() < header.points {
+            let wanted = BATCH.min(header.points - points.len());
+            bytes.resize(wanted as usize * stride, 0);
+            source.fill(&mut bytes).map_err(|error| failed(points.len(), error))?;
+            points.extend(Records { bytes: &bytes, stride, order: ByteOrder::Little });
+        }
+    } else {
+        let mut body = Binary::new(reader, header.offset, ByteOrder::Little);
+        let found = body.records(header.points, stride, |records| points.extend(records))?;
+        if found < header.points {
+            return Err(header.damaged(found, &"failed to fill whole buffer"));
         }
     }
-    // Every point has a place for an intensity, and for a colour in some formats; writers leave zeros when there is none.
-    let known = |any: bool| want == Want::Everything && any;
-    let has_colors =
-        known(colors.len() == points.len() && colors.as_flattened().iter().any(|&value| value > 0.0));
-    Ok(Cloud {
-        colors: has_colors.then(|| scaled(&colors, Depth::Integer)).flatten(),
-        intensities: known(intensities.iter().any(|&value| value > 0.0)).then_some(intensities),
-        ..Cloud::new(points)
-    })
+    Ok(points.finish())
 }

@@ -6,21 +6,22 @@ use super::header::Header;
 use super::lzf::{self, GROWTH};
 use super::{PcdError, is_packed};
 use crate::error::{Fault, Place};
-use crate::files::fields::Fields;
+use crate::files::fields::{Fields, Gather};
 use crate::files::scalar::{Binary, ByteOrder, Scalar};
 
-/// Hands the values of `fields` of each point to `row`.
+/// Adds each point to `cloud`, which takes the values of `fields`.
 pub(super) fn read(
     reader: impl BufRead,
     header: &Header,
     fields: &Fields,
-    row: impl FnMut(&[f64]),
+    cloud: &mut Gather,
 ) -> Result<(), Fault> {
     let mut body = Binary::new(reader, header.bytes, ByteOrder::Little);
-    let places: Vec<(usize, Scalar)> = columns(header, fields)
+    let places: Vec<_> = columns(header, fields)
         .map(|(column, scalar)| (header.fields[column].offset as usize, scalar))
         .collect();
-    let found = body.records(header.points, header.stride as usize, &places, row)?;
+    let found =
+        body.records(header.points, header.stride as usize, |records| cloud.extend(records, &places))?;
     if found < header.points {
         let problem = PcdError::Truncated { promised: header.points, found };
         return Err(Fault::at(Place::Byte(body.byte), problem));

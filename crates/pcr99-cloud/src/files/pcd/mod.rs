@@ -126,11 +126,12 @@ pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> R
     let fields = header.cloud_fields(want)?;
     let available = size.map(|size| size.saturating_sub(header.bytes));
     let mut cloud = Gather::new(&fields, header.capacity(available))?;
-    let push = |row: &[f64]| cloud.push(row);
     match header.data {
-        Data::Ascii => ascii::read(reader, &header, &fields, push)?,
-        Data::Binary => binary::read(reader, &header, &fields, push)?,
-        Data::Compressed => binary::read_compressed(reader, &header, &fields, available, push)?,
+        Data::Ascii => ascii::read(reader, &header, &fields, |row| cloud.push(row))?,
+        Data::Binary => binary::read(reader, &header, &fields, &mut cloud)?,
+        Data::Compressed => {
+            binary::read_compressed(reader, &header, &fields, available, |row| cloud.push(row))?
+        }
     }
     let mut cloud = cloud.finish();
     cloud.viewpoint = header.viewpoint;

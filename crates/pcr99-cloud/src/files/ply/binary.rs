@@ -6,21 +6,22 @@ use std::io::BufRead;
 use super::PlyError;
 use super::header::{Element, Header, Kind};
 use crate::error::{Fault, Place, quote};
-use crate::files::scalar::{Binary, ByteOrder, Scalar};
+use crate::files::fields::Gather;
+use crate::files::scalar::{self, Binary, ByteOrder};
 
-/// Hands the values of `columns` of each vertex to `row`.
+/// Adds each vertex to `cloud`, which takes the values of `columns`.
 pub(super) fn read_vertices(
     reader: impl BufRead,
     order: ByteOrder,
     header: &Header,
     columns: &[usize],
-    row: impl FnMut(&[f64]),
+    cloud: &mut Gather,
 ) -> Result<(), Fault> {
     let mut body = Binary::new(reader, header.bytes, order);
     for element in &header.elements {
         match (element.is_vertex(), element.is_fixed()) {
-            (true, true) => return fixed(&mut body, element, columns, row),
-            (true, false) => return walk(&mut body, element, columns, row),
+            (true, true) => return fixed(&mut body, element, columns, cloud),
+            (true, false) => return walk(&mut body, element, columns, |row| cloud.push(row)),
             (false, true) => skip_fixed(&mut body, element)?,
             (false, false) => walk(&mut body, element, &[], |_| ())?,
         }
@@ -33,10 +34,10 @@ fn fixed(
     body: &mut Binary<impl BufRead>,
     element: &Element,
     columns: &[usize],
-    row: impl FnMut(&[f64]),
+    cloud: &mut Gather,
 ) -> Result<(), Fault> {
     let (places, stride) = places(element, columns); // the caller found a property, so the stride is not 0
-    let found = body.records(element.count, stride, &places, row)?;
+    let found = body.records(element.count, stride, |records| cloud.extend(records, &places))?;
     if found < element.count { Err(truncated(body.byte, element, found)) } else { Ok(()) }
 }
 
@@ -93,7 +94,7 @@ fn truncated(byte: u64, element: &Element, found: u64) -> Fault {
 }
 
 /// Where in the bytes of one element the values of `columns` lie, and how many bytes it has.
-fn places(element: &Element, columns: &[usize]) -> (Vec<(usize, Scalar)>, usize) {
+fn places(element: &Element, columns: &[usize]) -> (Vec<scalar::Place>, usize) {
     let mut offset = 0;
     let mut all = Vec::with_capacity(element.properties.len());
     for property in &element.properties {

@@ -120,10 +120,10 @@ pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> R
     let vertex = header.vertex()?;
     let fields = vertex.fields(want)?;
     let mut cloud = Gather::new(&fields, capacity(&header, vertex, size))?;
-    let (columns, push) = (fields.columns(), |row: &[f64]| cloud.push(row));
+    let columns = fields.columns();
     match header.encoding {
-        Encoding::Ascii => ascii::read_vertices(reader, &header, &columns, push)?,
-        Encoding::Binary(order) => binary::read_vertices(reader, order, &header, &columns, push)?,
+        Encoding::Ascii => ascii::read_vertices(reader, &header, &columns, |row| cloud.push(row))?,
+        Encoding::Binary(order) => binary::read_vertices(reader, order, &header, &columns, &mut cloud)?,
     }
     Ok(cloud.finish())
 }
