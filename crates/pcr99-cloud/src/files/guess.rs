@@ -87,6 +87,22 @@ impl Unnamed {
         }
     }
 
+    /// Adds rows of numbers: `values` adds those of a column, counted from that of x, to a list.
+    pub(crate) fn extend(&mut self, values: impl Fn(usize, &mut Vec<f64>)) {
+        if !self.numbers {
+            return;
+        }
+        let first = self.values.len();
+        let mut list = Vec::new();
+        for column in 0..self.extra {
+            list.clear();
+            values(3 + column, &mut list);
+            self.values.resize(first + self.extra * list.len(), 0.0);
+            let rows = self.values[first..].chunks_exact_mut(self.extra);
+            rows.zip(&list).for_each(|(row, value)| row[column] = *value);
+        }
+    }
+
     /// Whether the columns hold normals: no other values have unit length.
     pub(crate) fn has_normals(&self) -> bool {
         self.reading().is_some_and(|reading| reading.contains(&Part::Normal))

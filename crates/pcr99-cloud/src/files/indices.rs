@@ -26,7 +26,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0; // 2⁵³
 pub fn read_indices(path: &Path) -> Result<Vec<[usize; 2]>, FileError> {
     let Source { reader, size, label } = Source::open(path)?;
     let read = if has_extension(path, "npy") {
-        npy::Array::read(reader, size).and_then(|array| from_array(&array))
+        npy::Array::open(reader, size).and_then(from_array)
     } else {
         from_text(reader)
     };
@@ -59,13 +59,14 @@ fn from_text(reader: impl BufRead) -> Result<Vec<[usize; 2]>, Fault> {
     Ok(pairs)
 }
 
-fn from_array(array: &npy::Array) -> Result<Vec<[usize; 2]>, Fault> {
+fn from_array(array: npy::Array<impl BufRead>) -> Result<Vec<[usize; 2]>, Fault> {
     let fit = |rows, columns| match (rows, columns) {
         (_, 2) => Fit::Good,
         (2, _) => Fit::Transposed,
         _ => Fit::Wrong,
     };
     let [rows, _] = array.table("N×2 (index of the source point, index of the target point)", fit)?;
+    let array = array.load()?;
     let index = |row, column| {
         let index = match array.value(row, column) {
             Value::Float(value) => from_float(value),

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
+use super::fields::reserved;
 use super::npy::Fit;
 use super::text::{Rows, TextError};
 use super::{Source, has_extension, npy, npz};
@@ -70,7 +71,7 @@ pub fn read_matches(path: &Path) -> Result<Matches, FileError> {
         return npz::read_matches(source.reader, &source.label);
     }
     let read = if has_extension(path, "npy") {
-        npy::Array::read(source.reader, source.size).and_then(|array| from_array(&array))
+        npy::Array::open(source.reader, source.size).and_then(from_array)
     } else {
         from_text(source.reader)
     };
@@ -177,23 +178,45 @@ fn from_text(reader: impl BufRead) -> Result<Matches, Fault> {
     matches.or_nothing()
 }
 
-fn from_array(array: &npy::Array) -> Result<Matches, Fault> {
+fn from_array(array: npy::Array<impl BufRead>) -> Result<Matches, Fault> {
     let fit = |rows, columns| match (rows, columns) {
         (_, 6 | 7) => Fit::Good,
         (6 | 7, _) => Fit::Transposed,
         _ => Fit::Wrong,
     };
     let [rows, columns] = array.table("N×6 (sx sy sz tx ty tz), or N×7 with a weight,", fit)?;
-    let mut matches = Matches::default();
-    for row in 0..rows {
-        let number = |column| finite(array.number(row, column), Place::Entry { row, column });
-        let mut point_pair = [0.0; 6];
-        for (column, value) in point_pair.iter_mut().enumerate() {
-            *value = number(column)?;
+    let (mut source, mut target) = (reserved(rows)?, reserved(rows)?);
+    let mut weights = (columns == 7).then(|| reserved(rows)).transpose()?;
+    array.blocks(columns, |block| {
+        let before = source.len();
+        block.triples([0, 1, 2], &mut source);
+        block.triples([3, 4, 5], &mut target);
+        if let Some(weights) = &mut weights {
+            block.values(6, weights);
         }
-        matches.push(point_pair, (columns == 7).then(|| number(6)).transpose()?, None);
-    }
-    matches.or_nothing()
+        let weights = weights.as_deref().unwrap_or_default();
+        let lists = [
+            source[before..].as_flattened(),
+            target[before..].as_flattened(),
+            weights.get(before..).unwrap_or_default(),
+        ];
+        if lists.iter().all(|list| are_finite(list)) {
+            return Ok(());
+        }
+        for row in before..source.len() {
+            let values = source[row].iter().chain(&target[row]).chain(weights.get(row));
+            for (column, &value) in values.enumerate() {
+                finite(value, Place::Entry { row, column })?;
+            }
+        }
+        Ok(())
+    })?;
+    Matches { source, target, weights, standard_deviations: None }.or_nothing()
+}
+
+/// Whether all `values` are finite. Faster than one test after the other.
+pub(super) fn are_finite(values: &[f64]) -> bool {
+    values.iter().fold(true, |all, value| all & value.is_finite())
 }
 
 /// `value`, which must be finite.
@@ -255,6 +278,32 @@ mod tests {
             ("1 2 3 4 5 six\n", "line 1, column 6: `six` is not a number; correct or remove this row"),
         ] {
             assert_eq!(read(text), Err(format!("standard input, {message}")), "{text:?}");
+        }
+    }
+
+    /// The first in the order of rows, whatever the order in memory, also far into a file.
+    #[test]
+    fn the_first_number_of_an_array_that_is_not_finite_is_named() {
+        let rows = 40_000;
+        for (by_columns, broken, expected) in [
+            (false, [(39_999, 6), (39_998, 2)], (39_998, 2)),
+            (false, [(7, 6), (7, 5)], (7, 5)),
+            (true, [(39_999, 0), (20_000, 6)], (20_000, 6)),
+        ] {
+            let mut values = vec![1.5; 7 * rows];
+            for (row, column) in broken {
+                values[if by_columns { column * rows + row } else { 7 * row + column }] = f64::INFINITY;
+            }
+            let data: Vec<u8> = values.iter().flat_map(|x: &f64| x.to_le_bytes()).collect();
+            let order = if by_columns { "True" } else { "False" };
+            let bytes = npy::tests::file("'<f8'", order, &format!("({rows}, 7)"), &data);
+            let (row, column) = expected;
+            for size in [Some(bytes.len() as u64), None] {
+                let error = npy::Array::open(&bytes[..], size).and_then(from_array).expect_err("infinity");
+                let place =
+                    format!("t, row {row}, column {column} (counted from 0): inf is not a finite number");
+                assert!(error.in_file("t").to_string().starts_with(&place), "{by_columns}");
+            }
         }
     }
 

@@ -3,7 +3,8 @@
 use std::io::{Read, Seek};
 
 use super::Matches;
-use super::matches::finite;
+use super::fields::reserved;
+use super::matches::{are_finite, finite};
 use super::npy::{Array, Fit};
 use super::zip::{Archive, ZipError};
 use crate::error::{Fault, FileError, Place, Problem, quote_all};
@@ -60,21 +61,20 @@ fn points(
         return Err(Fault::whole(problem).in_file(label));
     };
     let mut read = || {
-        let array = array(archive, index)?;
+        let bytes = archive.read(index)?;
+        let array = Array::open(bytes.as_slice(), Some(bytes.len() as u64))?;
         let fit = |rows, columns| match (rows, columns) {
             (_, 3) => Fit::Good,
             (3, _) => Fit::Transposed,
             _ => Fit::Wrong,
         };
         let [rows, _] = array.table("N×3 (x y z)", fit)?;
-        let mut points = Vec::with_capacity(rows);
-        for row in 0..rows {
-            let mut point = [0.0; 3];
-            for (column, value) in point.iter_mut().enumerate() {
-                *value = finite(array.number(row, column), Place::Entry { row, column })?;
-            }
-            points.push(point);
-        }
+        let mut points = reserved(rows)?;
+        array.blocks(3, |block| {
+            block.triples([0, 1, 2], &mut points);
+            Ok(())
+        })?;
+        check(points.as_flattened(), 3)?;
         Ok(points)
     };
     read().map_err(|fault: Fault| fault.in_file(&inside(label, name)))
@@ -95,19 +95,30 @@ fn numbers(
     label: &str,
 ) -> Result<Vec<f64>, FileError> {
     let mut read = || {
-        let array = array(archive, index)?;
+        let bytes = archive.read(index)?;
+        let array = Array::open(bytes.as_slice(), Some(bytes.len() as u64))?;
         let found = array.list(shape)?;
         if found != expected {
             return Err(Fault::whole(ZipError::ListLength { what, found, expected }));
         }
-        (0..found).map(|row| finite(array.at(row).into(), Place::Entry { row, column: 0 })).collect()
+        let mut numbers = reserved(found)?;
+        array.blocks(1, |block| {
+            block.values(0, &mut numbers);
+            Ok(())
+        })?;
+        check(&numbers, 1)?;
+        Ok(numbers)
     };
     read().map_err(|fault: Fault| fault.in_file(label))
 }
 
-fn array(archive: &mut Archive<impl Read + Seek>, index: usize) -> Result<Array, Fault> {
-    let bytes = archive.read(index)?;
-    Array::read(bytes.as_slice(), Some(bytes.len() as u64))
+/// Checks that the `values` of a table of `columns` columns are finite.
+fn check(values: &[f64], columns: usize) -> Result<(), Fault> {
+    if are_finite(values) {
+        return Ok(());
+    }
+    let place = |i| Place::Entry { row: i / columns, column: i % columns };
+    values.iter().enumerate().try_for_each(|(i, &value)| finite(value, place(i)).map(drop))
 }
 
 #[cfg(test)]

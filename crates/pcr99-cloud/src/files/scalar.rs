@@ -1,4 +1,4 @@
-//! Types of binary values and streams of records: shared by PLY, PCD and KITTI files.
+//! Types of binary values and streams of records: shared by all binary formats.
 
 use std::io::{self, BufRead, Read};
 
@@ -20,6 +20,8 @@ pub(crate) enum Scalar {
     U32,
     I64,
     U64,
+    /// Half precision (IEEE 754 binary16), in `NumPy` arrays only.
+    F16,
     F32,
     F64,
 }
@@ -44,20 +46,33 @@ impl Scalar {
     pub(crate) fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
+            Self::I16 | Self::U16 | Self::F16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,
         }
     }
 
     pub(crate) fn is_integer(self) -> bool {
-        !matches!(self, Self::F32 | Self::F64)
+        !matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
     /// The value at the beginning of `bytes`, which are at least [`size`](Self::size); 64-bit integers above 2⁵³ are
     /// rounded.
     pub(crate) fn decode(self, bytes: &[u8], order: ByteOrder) -> f64 {
         for_type!(self, order, decode => decode(bytes))
+    }
+
+    /// The exact value at the beginning of `bytes` if this is an integer type.
+    pub(crate) fn integer(self, bytes: &[u8], order: ByteOrder) -> Option<i128> {
+        let big = order == ByteOrder::Big;
+        match self {
+            Self::I64 if big => Some(i64::from_be_bytes(first(bytes)).into()),
+            Self::U64 if big => Some(u64::from_be_bytes(first(bytes)).into()),
+            Self::I64 => Some(i64::from_le_bytes(first(bytes)).into()),
+            Self::U64 => Some(u64::from_le_bytes(first(bytes)).into()),
+            // At most 32 bits: exact in a double.
+            _ => self.is_integer().then(|| self.decode(bytes, order) as i128),
+        }
     }
 }
 
@@ -67,7 +82,7 @@ macro_rules! for_type {
     ($scalar:expr, $order:expr, $decode:ident => $body:expr) => {
         for_type!(@ $scalar, $order, $decode, $body;
             I8: i8 => f64::from, U8: u8 => f64::from, I16: i16 => f64::from, U16: u16 => f64::from, I32: i32 => f64::from,
-            U32: u32 => f64::from, I64: i64 => |x| x as f64, U64: u64 => |x| x as f64, F32: f32 => f64::from,
+            U32: u32 => f64::from, I64: i64 => |x| x as f64, U64: u64 => |x| x as f64, F16: u16 => from_half, F32: f32 => f64::from,
             F64: f64 => std::convert::identity)
     };
     (@ $scalar:expr, $order:expr, $decode:ident, $body:expr; $($name:ident: $type:ty => $convert:expr),*) => {
@@ -90,6 +105,18 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut value = [0; N];
     value.copy_from_slice(&bytes[..N]);
     value
+}
+
+/// The value of a half-precision float: one bit of sign, five of exponent, ten of fraction.
+fn from_half(bits: u16) -> f64 {
+    let fraction = f64::from(bits & 0x3ff) / 1024.0;
+    let magnitude = match (bits >> 10) & 0x1f {
+        0 => fraction * 2f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        exponent => (1.0 + fraction) * 2f64.powi(i32::from(exponent) - 15),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
 /// A value in a record: its offset in bytes, and its type.
@@ -237,6 +264,7 @@ mod tests {
             (Scalar::U32, &[0xfe, 0xff, 0xff, 0xff], 4_294_967_294.0),
             (Scalar::I64, &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], -2.0),
             (Scalar::U64, &[0, 0, 0, 0, 0, 0, 0, 0x80], 9_223_372_036_854_775_808.0),
+            (Scalar::F16, &[0x00, 0x3e], 1.5),
             (Scalar::F32, &[0, 0, 0xc0, 0x3f], 1.5),
             (Scalar::F64, &[0, 0, 0, 0, 0, 0, 0xf8, 0x3f], 1.5),
         ] {
@@ -245,6 +273,19 @@ mod tests {
             assert_eq!(scalar.decode(little, ByteOrder::Little), value);
             assert_eq!(scalar.decode(&big, ByteOrder::Big), value);
         }
+    }
+
+    #[test]
+    fn half_floats_at_their_edges() {
+        for (bits, value) in [
+            (0x0001, 2f64.powi(-24)),
+            (0x0400, 2f64.powi(-14)),
+            (0x7bff, 65504.0),
+            (0xfc00, f64::NEG_INFINITY),
+        ] {
+            assert_eq!(from_half(bits), value);
+        }
+        assert!(from_half(0x7e00).is_nan());
     }
 
     /// Whatever the buffer of the reader: records are found in it, across its end, or are longer than it.

@@ -1,39 +1,43 @@
 //! Clouds as arrays: N×3, or wider with the position first and the columns after it interpreted by `guess`.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Write};
 
 use super::{Array, Fit};
 use crate::cloud::Cloud;
 use crate::error::Fault;
-use crate::files::fields::Want;
+use crate::files::fields::{Want, reserved};
 use crate::files::guess::{Habit, Unnamed};
 use crate::files::writing::{Real, reals};
 
+/// The shape that is needed.
+const SHAPE: &str = "N×3, or wider with x y z first,";
+
 /// Reads the points of an array; `size` is that of the whole stream, if known.
-pub(crate) fn read(reader: impl Read, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
-    let array = Array::read(reader, size)?;
-    let fit = |rows, columns| match columns {
-        3 => Fit::Good,
-        0..3 => Fit::Wrong,
-        // Fewer points than columns is 3×N (or 4×N, 6×N) rather than a cloud. One or two points are let
-        // pass: no array of points has fewer than three coordinates; and so are points with normals.
-        _ if rows >= 3 && rows < columns && !unnamed(&array, rows, columns).has_normals() => Fit::Transposed,
-        _ => Fit::Good,
-    };
-    let [rows, columns] = array.table("N×3, or wider with x y z first,", fit)?;
-    let mut cloud =
-        Cloud::new((0..rows).map(|row| [0, 1, 2].map(|column| array.number(row, column))).collect());
+pub(crate) fn read(reader: impl BufRead, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
+    let array = Array::open(reader, size)?;
+    let fit = |_, columns| if columns < 3 { Fit::Wrong } else { Fit::Good };
+    let [rows, columns] = array.table(SHAPE, fit)?;
+    // Fewer points than columns is 3×N (or 4×N, 6×N) rather than a cloud. One or two points are let
+    // pass: no array of points has fewer than three coordinates; and so are points with normals.
+    let lying = columns > 3 && rows >= 3 && rows < columns;
+    let transposed = array.transposed(SHAPE);
+    let mut unnamed = Unnamed::new(columns, Habit::Usual);
+    let mut points = reserved(rows)?;
+    array.blocks(columns, |block| {
+        block.triples([0, 1, 2], &mut points);
+        if lying || want == Want::Everything {
+            unnamed.extend(|column, list| block.values(column, list));
+        }
+        Ok(())
+    })?;
+    if lying && !unnamed.has_normals() {
+        return Err(transposed);
+    }
+    let mut cloud = Cloud::new(points);
     if want == Want::Everything {
-        unnamed(&array, rows, columns).judge(&mut cloud);
+        unnamed.judge(&mut cloud);
     }
     Ok(cloud)
-}
-
-/// The columns after the position.
-fn unnamed(array: &Array, rows: usize, columns: usize) -> Unnamed {
-    let mut unnamed = Unnamed::new(columns, Habit::Usual);
-    (0..rows).for_each(|row| unnamed.push(|column| Some(array.number(row, column))));
-    unnamed
 }
 
 /// Writes all of `cloud` but its viewpoint as an array of doubles, one row per point: x y z, then normal, colour (0 to

@@ -5,26 +5,17 @@ use std::io::{self, Read};
 
 use super::NpyError;
 use crate::error::{Fault, Place, quote};
+use crate::files::scalar::{ByteOrder, Scalar};
 
 /// The longest header accepted. `NumPy` itself refuses above 10 000 unless told otherwise; plain arrays
 /// need about 120.
 const MAX_HEADER: u32 = 1 << 16;
 
-/// The family of number of an array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Signed,
-    Unsigned,
-    Float,
-}
-
 /// Fields of the header.
 #[derive(Debug)]
 pub(super) struct Header {
-    pub(super) kind: Kind,
-    /// Bytes of one element: 1, 2, 4 or 8.
-    pub(super) width: usize,
-    pub(super) big_endian: bool,
+    pub(super) scalar: Scalar,
+    pub(super) order: ByteOrder,
     /// Whether columns, not rows, lie together.
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
@@ -103,12 +94,10 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        let (Some((kind, width, big_endian)), Some(fortran_order), Some(shape)) =
-            (descr, fortran_order, shape)
-        else {
+        let (Some((scalar, order)), Some(fortran_order), Some(shape)) = (descr, fortran_order, shape) else {
             return Err(damaged("descr, fortran_order or shape is missing"));
         };
-        Ok(Header { kind, width, big_endian, fortran_order, shape, length: 0 })
+        Ok(Header { scalar, order, fortran_order, shape, length: 0 })
     }
 
     /// Skips `mark`, if it is next after white space.
@@ -166,8 +155,8 @@ impl<'a> Parser<'a> {
         Ok(shape)
     }
 
-    /// Family, bytes and whether the high byte comes first.
-    fn element_type(&mut self) -> Result<(Kind, usize, bool), NpyError> {
+    /// Type and byte order.
+    fn element_type(&mut self) -> Result<(Scalar, ByteOrder), NpyError> {
         self.rest = self.rest.trim_start();
         if self.rest.starts_with('[') {
             return Err(NpyError::Type {
@@ -177,32 +166,37 @@ impl<'a> Parser<'a> {
         }
         let descr = self.string()?;
         let refuse = |what| Err(NpyError::Type { descr: quote(descr), what });
-        let (order, rest) = match descr.chars().next() {
-            Some(order @ ('<' | '>' | '|' | '=')) => (order, &descr[1..]),
+        let (mark, name) = match descr.chars().next() {
+            Some(mark @ ('<' | '>' | '|' | '=')) => (mark, &descr[1..]),
             _ => ('=', descr),
         };
-        let big_endian = order == '>' || (order == '=' && cfg!(target_endian = "big"));
-        let mut characters = rest.chars();
-        let kind = match characters.next() {
-            Some('i') => Kind::Signed,
-            Some('u') => Kind::Unsigned,
-            Some('f') => Kind::Float,
-            Some('b') => return refuse("true or false"),
-            Some('c') => return refuse("complex numbers"),
-            Some('O') => return refuse("Python objects"),
-            Some('S' | 'U' | 'a') => return refuse("strings"),
-            Some('M' | 'm') => return refuse("dates or durations"),
-            Some('V') => return refuse("raw bytes"),
-            _ => return refuse("unknown"),
+        let big = mark == '>' || (mark == '=' && cfg!(target_endian = "big"));
+        let scalar = match name {
+            "i1" => Scalar::I8,
+            "u1" => Scalar::U8,
+            "i2" => Scalar::I16,
+            "u2" => Scalar::U16,
+            "i4" => Scalar::I32,
+            "u4" => Scalar::U32,
+            "i8" => Scalar::I64,
+            "u8" => Scalar::U64,
+            "f2" => Scalar::F16,
+            "f4" => Scalar::F32,
+            "f8" => Scalar::F64,
+            _ => {
+                return refuse(match name.chars().next() {
+                    Some('i' | 'u' | 'f') => "numbers of an unusual size",
+                    Some('b') => "true or false",
+                    Some('c') => "complex numbers",
+                    Some('O') => "Python objects",
+                    Some('S' | 'U' | 'a') => "strings",
+                    Some('M' | 'm') => "dates or durations",
+                    Some('V') => "raw bytes",
+                    _ => "unknown",
+                });
+            }
         };
-        let width = match (kind, characters.as_str()) {
-            (Kind::Signed | Kind::Unsigned, "1") => 1,
-            (_, "2") => 2,
-            (_, "4") => 4,
-            (_, "8") => 8,
-            _ => return refuse("numbers of an unusual size"),
-        };
-        Ok((kind, width, big_endian))
+        Ok((scalar, if big { ByteOrder::Big } else { ByteOrder::Little }))
     }
 }
 
@@ -223,7 +217,7 @@ mod tests {
     fn the_notation_is_read_loosely() {
         let plain = file("'<f8'", "False", "(100, 6)", &[]);
         let header = read(&plain).expect("plain");
-        assert_eq!((header.kind, header.width, header.big_endian), (Kind::Float, 8, false));
+        assert_eq!((header.scalar, header.order), (Scalar::F64, ByteOrder::Little));
         assert_eq!(
             (header.fortran_order, header.shape, header.length),
             (false, vec![100, 6], plain.len() as u64)
@@ -231,8 +225,8 @@ mod tests {
         let other = b"\x93NUMPY\x03\x00\x3d\x00\x00\x00{ \"shape\":(3L ,),\"fortran_order\" : True,\n'descr':'>i4'}         \n  ";
         let header = read(other).expect("version 3");
         assert_eq!(
-            (header.shape, header.fortran_order, header.big_endian, header.length),
-            (vec![3], true, true, 73)
+            (header.shape, header.fortran_order, header.scalar, header.order, header.length),
+            (vec![3], true, Scalar::I32, ByteOrder::Big, 73)
         );
     }
 

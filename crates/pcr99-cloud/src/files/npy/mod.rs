@@ -2,14 +2,19 @@
 //!
 //! Accepts integer and floating-point types of up to 8 bytes, in either byte order, in row or column order.
 
+mod block;
+
 pub(crate) mod cloud;
 
 mod header;
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
-use header::{Header, Kind};
+use block::{Block, Layout};
+use header::Header;
 
+use super::fields::reserved;
+use super::scalar::{Binary, Records};
 use crate::error::{Fault, Place};
 
 /// Error in a `NumPy` array.
@@ -92,40 +97,48 @@ pub(crate) enum Fit {
     Wrong,
 }
 
-/// An array of numbers.
-pub(crate) struct Array {
+/// Number of rows of a block of an array that is stored column by column. They fit the first-level cache.
+const BLOCK: usize = 512;
+
+/// An array whose elements are still to be read. All of them are there, so memory may be reserved for them.
+pub(crate) struct Array<R> {
     header: Header,
-    /// The elements as stored.
-    bytes: Vec<u8>,
+    /// Bytes of all elements.
+    promised: usize,
+    body: Body<R>,
 }
 
-impl Array {
-    /// Reads an array; `size` is that of the whole stream if it is known, so that a header which promises
+/// The elements as stored.
+enum Body<R> {
+    /// To be read, from a stream whose size is known.
+    Stream(R),
+    /// Read already, because the size was not known.
+    Bytes(Vec<u8>),
+}
+
+impl<R: BufRead> Array<R> {
+    /// Reads the header of an array; `size` is that of the whole stream if it is known, so that a header which promises
     /// more can be refused before anything is read.
-    pub(crate) fn read(mut reader: impl Read, size: Option<u64>) -> Result<Self, Fault> {
+    pub(crate) fn open(mut reader: R, size: Option<u64>) -> Result<Self, Fault> {
         let header = Header::read(&mut reader)?;
         // 128 bits: the shape is not believed yet, and its product may exceed 64.
-        let promised = header.shape.iter().try_fold(header.width as u128, |n, &d| n.checked_mul(d.into()));
-        let promised = promised.unwrap_or(u128::MAX);
-        let truncated = |found| {
-            let problem = NpyError::Truncated { shape: shown(&header.shape), promised, found };
-            Fault::at(Place::Byte(header.length + found), problem)
+        let width = header.scalar.size() as u128;
+        let promised =
+            header.shape.iter().try_fold(width, |n, &d| n.checked_mul(d.into())).unwrap_or(u128::MAX);
+        let (body, available) = match size {
+            Some(size) => (Body::Stream(reader), size.saturating_sub(header.length)),
+            None => {
+                let mut bytes = Vec::new();
+                let limit = u64::try_from(promised).unwrap_or(u64::MAX);
+                let found = reader.take(limit).read_to_end(&mut bytes)? as u64;
+                (Body::Bytes(bytes), found)
+            }
         };
-        let available = size.map(|size| size.saturating_sub(header.length));
-        if let Some(found) = available.filter(|&found| u128::from(found) < promised) {
-            return Err(truncated(found));
+        if u128::from(available) < promised {
+            return Err(header.truncated(promised, available));
         }
-        let mut bytes = Vec::new();
-        if available.is_some() {
-            // These bytes are there, so reserving memory for them is safe.
-            bytes.try_reserve_exact(usize::try_from(promised).unwrap_or(0)).map_err(io::Error::from)?;
-        }
-        let limit = u64::try_from(promised).unwrap_or(u64::MAX);
-        let found = reader.take(limit).read_to_end(&mut bytes)? as u64;
-        if u128::from(found) < promised {
-            return Err(truncated(found));
-        }
-        Ok(Self { header, bytes })
+        let promised = usize::try_from(promised).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Ok(Self { header, promised, body })
     }
 
     /// Rows and columns of a two-dimensional array, if `fit` of them finds it [`Fit::Good`]; messages for
@@ -135,15 +148,19 @@ impl Array {
         expected: &'static str,
         fit: impl Fn(usize, usize) -> Fit,
     ) -> Result<[usize; 2], Fault> {
-        let found = shown(&self.header.shape);
         if let [rows, columns] = *self.shape().as_slice() {
             match fit(rows, columns) {
                 Fit::Good => return Ok([rows, columns]),
-                Fit::Transposed => return Err(Fault::whole(NpyError::Transposed { found, expected })),
+                Fit::Transposed => return Err(self.transposed(expected)),
                 Fit::Wrong => {}
             }
         }
-        Err(Fault::whole(NpyError::Shape { found, expected }))
+        Err(Fault::whole(NpyError::Shape { found: shown(&self.header.shape), expected }))
+    }
+
+    /// The error of an array that looks like the transpose of what is `expected`.
+    pub(crate) fn transposed(&self, expected: &'static str) -> Fault {
+        Fault::whole(NpyError::Transposed { found: shown(&self.header.shape), expected })
     }
 
     /// Length of an array that is a list: N, N×1 or 1×N, which are the same in memory.
@@ -159,68 +176,90 @@ impl Array {
         self.header.shape.iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
     }
 
+    /// Reads an array of `columns` columns, or a list as one column, and hands it to `each` block by block, in the order of the rows.
+    pub(crate) fn blocks(
+        self,
+        columns: usize,
+        mut each: impl FnMut(Block<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if self.promised == 0 {
+            return Ok(()); // the other dimension may then be of any size
+        }
+        let Header { scalar, order, .. } = self.header;
+        let stride = columns * scalar.size();
+        if self.header.fortran_order && columns > 1 {
+            let elements = self.load()?;
+            let rows = elements.bytes.len() / stride;
+            for first in (0..rows).step_by(BLOCK) {
+                let range = first..rows.min(first + BLOCK);
+                each(Block(Layout::Columns { bytes: &elements.bytes, rows, range, order }, scalar))?;
+            }
+            return Ok(());
+        }
+        let mut result = Ok(());
+        let mut hand = |records: Records<'_>| {
+            if result.is_ok() {
+                result = each(Block(Layout::Rows(records), scalar));
+            }
+        };
+        match self.body {
+            Body::Bytes(bytes) => hand(Records { bytes: &bytes, stride, order }),
+            Body::Stream(reader) => {
+                let mut body = Binary::new(reader, 0, order);
+                let count = (self.promised / stride) as u64;
+                if body.records(count, stride, hand)? < count {
+                    return Err(self.header.truncated(self.promised as u128, body.byte));
+                }
+            }
+        }
+        result
+    }
+
+    /// Reads all elements.
+    pub(crate) fn load(self) -> Result<Elements, Fault> {
+        let bytes = match self.body {
+            Body::Bytes(bytes) => bytes,
+            Body::Stream(reader) => {
+                let mut bytes = reserved(self.promised)?;
+                let found = reader.take(self.promised as u64).read_to_end(&mut bytes)?;
+                if found < self.promised {
+                    return Err(self.header.truncated(self.promised as u128, found as u64));
+                }
+                bytes
+            }
+        };
+        Ok(Elements { header: self.header, bytes })
+    }
+}
+
+impl Header {
+    /// The error of a file with only `found` bytes after the header.
+    fn truncated(&self, promised: u128, found: u64) -> Fault {
+        let problem = NpyError::Truncated { shape: shown(&self.shape), promised, found };
+        Fault::at(Place::Byte(self.length + found), problem)
+    }
+}
+
+/// All elements of an array.
+pub(crate) struct Elements {
+    header: Header,
+    /// The elements as stored.
+    bytes: Vec<u8>,
+}
+
+impl Elements {
     /// An element of a two-dimensional array.
     pub(crate) fn value(&self, row: usize, column: usize) -> Value {
         let dimension = |axis| self.header.shape.get(axis).map_or(1, |&d| d as usize);
         let position =
             if self.header.fortran_order { column * dimension(0) + row } else { row * dimension(1) + column };
-        self.at(position)
-    }
-
-    /// An element of a two-dimensional array as a float.
-    pub(crate) fn number(&self, row: usize, column: usize) -> f64 {
-        self.value(row, column).into()
-    }
-
-    /// The element at `position` in memory.
-    pub(crate) fn at(&self, position: usize) -> Value {
-        let width = self.header.width;
-        let stored = &self.bytes[position * width..][..width];
-        // Most arrays are of doubles as they are in memory.
-        if let (Kind::Float, false, Ok(double)) =
-            (self.header.kind, self.header.big_endian, stored.try_into())
-        {
-            return Value::Float(f64::from_le_bytes(double));
-        }
-        let mut little = [0; 8];
-        for (i, byte) in little[..width].iter_mut().enumerate() {
-            *byte = stored[if self.header.big_endian { width - 1 - i } else { i }];
-        }
-        let bits = u64::from_le_bytes(little);
-        match self.header.kind {
-            Kind::Unsigned => Value::Integer(bits.into()),
-            Kind::Signed => {
-                let unused = 64 - 8 * width as u32;
-                Value::Integer(((bits << unused) as i64 >> unused).into()) // extends the sign
-            }
-            Kind::Float => Value::Float(match width {
-                2 => from_half(bits as u16),
-                4 => f32::from_bits(bits as u32).into(),
-                _ => f64::from_bits(bits),
-            }),
+        let (scalar, order) = (self.header.scalar, self.header.order);
+        let stored = &self.bytes[position * scalar.size()..];
+        match scalar.integer(stored, order) {
+            Some(integer) => Value::Integer(integer),
+            None => Value::Float(scalar.decode(stored, order)),
         }
     }
-}
-
-impl From<Value> for f64 {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Integer(value) => value as f64,
-            Value::Float(value) => value,
-        }
-    }
-}
-
-/// A 16-bit float (IEEE 754 binary16): one bit of sign, five of exponent, ten of fraction.
-fn from_half(bits: u16) -> f64 {
-    let fraction = f64::from(bits & 0x3ff) / 1024.0;
-    let magnitude = match (bits >> 10) & 0x1f {
-        0 => fraction * 2f64.powi(-14),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        exponent => (1.0 + fraction) * 2f64.powi(i32::from(exponent) - 15),
-    };
-    if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
 /// A shape as messages write it.
@@ -243,12 +282,40 @@ pub(crate) mod tests {
         [b"\x93NUMPY\x01\x00", length.to_le_bytes().as_slice(), dict.as_bytes(), data].concat()
     }
 
-    fn read(bytes: &[u8]) -> Result<Array, String> {
-        let sized =
-            Array::read(bytes, Some(bytes.len() as u64)).map_err(|fault| fault.in_file("t").to_string());
-        let unsized_ = Array::read(bytes, None).map_err(|fault| fault.in_file("t").to_string());
+    fn open(bytes: &[u8]) -> Result<Array<&[u8]>, String> {
+        let message = |fault: Fault| fault.in_file("t").to_string();
+        let sized = Array::open(bytes, Some(bytes.len() as u64)).map_err(message);
+        let unsized_ = Array::open(bytes, None).map_err(message);
         assert_eq!(sized.as_ref().err(), unsized_.as_ref().err(), "with and without a known size");
+        if let (Ok(_), Ok(same)) = (&sized, unsized_) {
+            assert_eq!(
+                rows(same),
+                rows(Array::open(bytes, Some(bytes.len() as u64)).map_err(message).expect("above"))
+            );
+        }
         sized
+    }
+
+    /// All rows, by column and by threes.
+    fn rows(array: Array<&[u8]>) -> Vec<Vec<f64>> {
+        let columns = array.shape().get(1).copied().unwrap_or(1);
+        if columns == 0 || array.promised == 0 {
+            return Vec::new();
+        }
+        let mut found = vec![Vec::new(); columns];
+        let mut triples = Vec::new();
+        let read = array.blocks(columns, |block| {
+            found.iter_mut().enumerate().for_each(|(column, list)| block.values(column, list));
+            block.triples([columns - 1, 0, columns / 2], &mut triples);
+            Ok(())
+        });
+        read.expect("all elements");
+        let row = |i: usize| found.iter().map(|column| column[i]).collect::<Vec<f64>>();
+        let rows: Vec<Vec<f64>> = (0..found[0].len()).map(row).collect();
+        let picked: Vec<[f64; 3]> =
+            rows.iter().map(|row| [row[columns - 1], row[0], row[columns / 2]]).collect();
+        assert_eq!(format!("{triples:?}"), format!("{picked:?}"));
+        rows
     }
 
     #[test]
@@ -264,42 +331,39 @@ pub(crate) mod tests {
             ("'>f4'", &[0xc0, 0, 0, 0, 0x3f, 0xc0, 0, 0], [-2.0, 1.5]),
             ("'<f8'", &[0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f], [-2.0, 1.5]),
         ] {
-            let array = read(&file(descr, "False", "(1, 2)", data)).expect(descr);
-            assert_eq!([array.number(0, 0), array.number(0, 1)], expected, "{descr}");
+            let bytes = file(descr, "False", "(1, 2)", data);
+            assert_eq!(rows(open(&bytes).expect(descr)), [expected], "{descr}");
         }
-        let large = read(&file("'<u8'", "False", "(1, 1)", &[0xff; 8])).expect("u8");
-        assert_eq!(large.value(0, 0), Value::Integer(u64::MAX.into()));
-    }
-
-    #[test]
-    fn half_floats_at_their_edges() {
-        for (bits, value) in [
-            (0x0001, 2f64.powi(-24)),
-            (0x0400, 2f64.powi(-14)),
-            (0x7bff, 65504.0),
-            (0xfc00, f64::NEG_INFINITY),
-        ] {
-            assert_eq!(from_half(bits), value);
+        for (descr, value) in [("'<u8'", u64::MAX.into()), ("'<i8'", -1), ("'|i1'", -1), ("'>u2'", 65535)] {
+            let bytes = file(descr, "False", "(1, 1)", &[0xff; 8]);
+            let elements = open(&bytes).expect(descr).load().expect("eight bytes");
+            assert_eq!(elements.value(0, 0), Value::Integer(value), "{descr}");
         }
-        assert!(from_half(0x7e00).is_nan());
     }
 
     #[test]
     fn rows_and_columns_in_either_order() {
-        let rows = read(&file("'|u1'", "False", "(2, 3)", &[1, 2, 3, 4, 5, 6])).expect("C");
-        let columns = read(&file("'|u1'", "True", "(2, 3)", &[1, 4, 2, 5, 3, 6])).expect("Fortran");
-        for array in [rows, columns] {
-            assert_eq!(
-                [0, 1].map(|r| [0, 1, 2].map(|c| array.number(r, c))),
-                [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-            );
+        let by_rows = file("'|u1'", "False", "(2, 3)", &[1, 2, 3, 4, 5, 6]);
+        let by_columns = file("'|u1'", "True", "(2, 3)", &[1, 4, 2, 5, 3, 6]);
+        for bytes in [by_rows, by_columns] {
+            assert_eq!(rows(open(&bytes).expect("an array")), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+            let elements = open(&bytes).expect("an array").load().expect("six bytes");
+            assert_eq!([elements.value(0, 2), elements.value(1, 0)], [3, 4].map(Value::Integer));
         }
+        // Several blocks of the columns.
+        let count = 2 * BLOCK + 7;
+        let shape = format!("({count}, 4)");
+        let data: Vec<u8> = (0..4 * count).map(|i| (i / count + i % count % 60) as u8).collect();
+        let all = rows(open(&file("'|u1'", "True", &shape, &data)).expect("an array"));
+        let expected = |i: usize| [0, 1, 2, 3].map(|column| (column + i % 60) as f64);
+        assert!(all.len() == count && all.iter().enumerate().all(|(i, row)| *row == expected(i)));
     }
 
     #[test]
     fn shapes_are_checked() {
         let shape = |shape: &str, data: &[u8]| {
-            let array = read(&file("'|u1'", "False", shape, data)).expect("array");
+            let bytes = file("'|u1'", "False", shape, data);
+            let array = open(&bytes).expect("array");
             let fit = |rows, columns| match (rows, columns) {
                 (_, 2) => Fit::Good,
                 (2, _) => Fit::Transposed,
@@ -325,7 +389,7 @@ pub(crate) mod tests {
 
     #[test]
     fn truncated_and_absurd_sizes_are_refused() {
-        let error = read(&file("'<f8'", "False", "(2, 3)", &[0; 47])).err().expect("one byte short");
+        let error = open(&file("'<f8'", "False", "(2, 3)", &[0; 47])).err().expect("one byte short");
         assert!(
             error.ends_with(
                 "the file ends too early: an array of shape 2×3 takes 48 bytes, but 47 are there; it is truncated or \
@@ -334,7 +398,7 @@ pub(crate) mod tests {
             "{error}"
         );
         for shape in ["(9999999999999, 6)", "(18446744073709551615, 18446744073709551615, 9)"] {
-            let error = read(&file("'<f8'", "False", shape, &[0; 48])).err().expect(shape);
+            let error = open(&file("'<f8'", "False", shape, &[0; 48])).err().expect(shape);
             assert!(error.contains("but 48 are there"), "{error}");
         }
     }
