@@ -71,6 +71,11 @@ impl Unnamed {
         Self { extra, habit, values: Vec::new(), numbers: !readings(extra, habit).is_empty() }
     }
 
+    /// Whether further rows can change the answer.
+    pub(crate) fn is_open(&self) -> bool {
+        self.numbers
+    }
+
     /// Adds a row: `value` gives the value of a column, counted from that of x, if it is a number.
     pub(crate) fn push(&mut self, value: impl Fn(usize) -> Option<f64>) {
         if !self.numbers {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::fields::reserved;
 use super::npy::Fit;
-use super::text::{Rows, TextError};
+use super::text::{Picks, Rows, TextError};
 use super::{Source, has_extension, npy, npz};
 use crate::error::{Fault, FileError, Place, Problem};
 
@@ -33,16 +33,15 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// Adds a match. `weight` and `deviation` are given either for all matches or for none.
-    fn push(&mut self, [sx, sy, sz, tx, ty, tz]: [f64; 6], weight: Option<f64>, deviation: Option<f64>) {
+    /// Adds a match: six coordinates, then weight and standard deviation as far as there are `columns` for them.
+    fn push(&mut self, values: &[f64], columns: &Columns) {
+        let &[sx, sy, sz, tx, ty, tz, ref rest @ ..] = values else { return };
         self.source.push([sx, sy, sz]);
         self.target.push([tx, ty, tz]);
-        if let Some(weight) = weight {
-            self.weights.get_or_insert_default().push(weight);
-        }
-        if let Some(deviation) = deviation {
-            self.standard_deviations.get_or_insert_default().push(deviation);
-        }
+        let further =
+            [(columns.weight, &mut self.weights), (columns.deviation, &mut self.standard_deviations)];
+        let known = further.into_iter().filter(|(column, _)| column.is_some());
+        known.zip(rest).for_each(|((_, list), &value)| list.get_or_insert_default().push(value));
     }
 
     /// An error when there are no matches.
@@ -165,15 +164,20 @@ impl Columns {
 fn from_text(reader: impl BufRead) -> Result<Matches, Fault> {
     let mut rows = Rows::new(reader)?;
     let columns = Columns::of(&rows)?;
+    let all: Vec<usize> =
+        columns.coordinates.into_iter().chain(columns.weight).chain(columns.deviation).collect();
+    let picks = Picks::new(rows.width(), all.iter().copied());
+    let mut values = [0.0; 8];
+    let values = &mut values[..all.len()];
     let mut matches = Matches::default();
-    while let Some(row) = rows.next()? {
-        let number = |column| finite(row.number(column)?, row.place(column));
-        let mut point_pair = [0.0; 6];
-        for (value, &column) in point_pair.iter_mut().zip(&columns.coordinates) {
-            *value = number(column)?;
+    loop {
+        if !rows.next_plain(&picks, values)? {
+            let Some(row) = rows.next()? else { break };
+            for (value, &column) in values.iter_mut().zip(&all) {
+                *value = finite(row.number(column)?, row.place(column))?;
+            }
         }
-        let optional = |column: Option<usize>| column.map(number).transpose();
-        matches.push(point_pair, optional(columns.weight)?, optional(columns.deviation)?);
+        matches.push(values, &columns);
     }
     matches.or_nothing()
 }

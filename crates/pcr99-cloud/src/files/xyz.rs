@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 
 use super::fields::{Depth, Fields, Gather, Want};
 use super::guess::{Habit, Unnamed};
-use super::text::{Rows, TextError, number};
+use super::text::{Picks, Rows, TextError, number};
 use crate::cloud::Cloud;
 use crate::error::{Fault, Place};
 
@@ -64,11 +64,15 @@ fn named_fields(rows: &Rows<impl BufRead>, want: Want) -> Result<Option<Fields>,
 
 fn by_fields(rows: &mut Rows<impl BufRead>, fields: &Fields) -> Result<Cloud, Fault> {
     let columns = fields.columns();
+    let picks = Picks::new(rows.width(), columns.iter().copied());
     let mut values = vec![0.0; columns.len()];
     let mut cloud = Gather::new(fields, 0)?;
-    while let Some(row) = rows.next()? {
-        for (value, &column) in values.iter_mut().zip(&columns) {
-            *value = row.number(column)?;
+    loop {
+        if !rows.next_plain(&picks, &mut values)? {
+            let Some(row) = rows.next()? else { break };
+            for (value, &column) in values.iter_mut().zip(&columns) {
+                *value = row.number(column)?;
+            }
         }
         cloud.push(&values);
     }
@@ -76,11 +80,20 @@ fn by_fields(rows: &mut Rows<impl BufRead>, fields: &Fields) -> Result<Cloud, Fa
 }
 
 fn by_position(rows: &mut Rows<impl BufRead>, habit: Habit) -> Result<Cloud, Fault> {
-    let mut unnamed = Unnamed::new(rows.width(), habit);
+    let width = rows.width();
+    let mut unnamed = Unnamed::new(width, habit);
+    let (all, position) = (Picks::new(width, 0..width), Picks::new(width, 0..3));
+    let mut values = vec![0.0; width];
     let mut points = Vec::new();
-    while let Some(row) = rows.next()? {
-        points.push([row.number(0)?, row.number(1)?, row.number(2)?]);
-        unnamed.push(|column| number(row.text(column)));
+    loop {
+        if rows.next_plain(if unnamed.is_open() { &all } else { &position }, &mut values)? {
+            points.push([values[0], values[1], values[2]]);
+            unnamed.push(|column| Some(values[column]));
+        } else {
+            let Some(row) = rows.next()? else { break };
+            points.push([row.number(0)?, row.number(1)?, row.number(2)?]);
+            unnamed.push(|column| number(row.text(column)));
+        }
     }
     let mut cloud = Cloud::new(points);
     unnamed.judge(&mut cloud);

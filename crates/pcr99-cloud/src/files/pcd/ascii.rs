@@ -7,7 +7,7 @@ use super::{PcdError, is_packed};
 use crate::error::{Fault, Place, quote};
 use crate::files::fields::Fields;
 use crate::files::scalar::Scalar;
-use crate::files::text::{MAX_LINE, number, read_line};
+use crate::files::text::{MAX_LINE, Picks, Separator, number, read_line, take_line};
 
 /// How the words of one field are read.
 enum Step {
@@ -30,7 +30,18 @@ pub(super) fn read(
     let steps = steps(header, fields, &columns);
     let mut values = vec![0.0; columns.len()];
     let (mut line, mut byte, mut buffer, mut found) = (header.lines, header.bytes, Vec::new(), 0);
+    let picks = picks(header, fields, &columns);
     while found < header.points {
+        if let Some(picks) = &picks
+            && let Some(length) =
+                take_line(&mut reader, |bytes| picks.line(bytes, Separator::Space, &mut values))?
+        {
+            line += 1;
+            byte += length as u64;
+            row(&values);
+            found += 1;
+            continue;
+        }
         let length = read_line(&mut reader, &mut buffer)?;
         if length == 0 {
             let problem = PcdError::Truncated { promised: header.points, found };
@@ -55,6 +66,20 @@ pub(super) fn read(
         found += 1;
     }
     Ok(())
+}
+
+/// The words of a line that are the values of `columns`; `None` for packed colours, which are not read as numbers, and for very long lines.
+fn picks(header: &Header, fields: &Fields, columns: &[usize]) -> Option<Picks> {
+    /// Far above the number of values that points have.
+    const MOST: u64 = 1000;
+    let mut width = 0u64;
+    let mut first = Vec::with_capacity(header.fields.len());
+    for field in &header.fields {
+        first.push(width as usize);
+        width = width.saturating_add(field.count);
+    }
+    let usual = width <= MOST && !columns.iter().any(|&column| is_packed(fields, column));
+    usual.then(|| Picks::new(width as usize, columns.iter().map(|&column| first[column])))
 }
 
 fn steps(header: &Header, fields: &Fields, columns: &[usize]) -> Vec<Step> {

@@ -8,7 +8,7 @@ use std::io::BufRead;
 use super::PlyError;
 use super::header::{Element, Header, Kind};
 use crate::error::{Fault, Place, quote};
-use crate::files::text::{MAX_LINE, number, read_line};
+use crate::files::text::{MAX_LINE, Picks, Separator, number, read_line, take_line};
 
 /// Hands the values of `columns` of each vertex to `row`.
 pub(super) fn read_vertices(
@@ -21,10 +21,18 @@ pub(super) fn read_vertices(
     let mut values = vec![0.0; columns.len()];
     for element in &header.elements {
         let wanted = element.is_vertex();
+        let picks = (wanted && element.is_fixed())
+            .then(|| Picks::new(element.properties.len(), columns.iter().copied()));
         if element.properties.is_empty() {
             continue; // nothing is written for it
         }
         for found in 0..element.count {
+            if let Some(picks) = &picks
+                && lines.take(|bytes| picks.line(bytes, Separator::Space, &mut values))?
+            {
+                row(&values);
+                continue;
+            }
             if !lines.advance()? {
                 let (element, promised) = (quote(&element.name), element.count);
                 return Err(Fault::at(
@@ -79,6 +87,14 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
+    /// Goes past the next line if `parse` understands it, see [`take_line`].
+    fn take(&mut self, parse: impl FnOnce(&[u8]) -> Option<usize>) -> Result<bool, Fault> {
+        let Some(length) = take_line(&mut self.reader, parse)? else { return Ok(false) };
+        self.line += 1;
+        self.byte += length as u64;
+        Ok(true)
+    }
+
     /// Goes to the next line that is neither blank nor a comment; `false` at the end.
     fn advance(&mut self) -> Result<bool, Fault> {
         loop {

@@ -36,6 +36,22 @@ pub(crate) fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::
     reader.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', buffer)
 }
 
+/// Takes one line from `reader` if `parse` understands it where it lies in the buffer: `parse` gets the bytes from the beginning of the
+/// line on, and returns the length of the line with its end.
+pub(crate) fn take_line(
+    reader: &mut impl BufRead,
+    parse: impl FnOnce(&[u8]) -> Option<usize>,
+) -> io::Result<Option<usize>> {
+    let buffer = match reader.fill_buf() {
+        Ok(buffer) => &buffer[..buffer.len().min(MAX_LINE)],
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let length = parse(buffer);
+    reader.consume(length.unwrap_or(0));
+    Ok(length)
+}
+
 /// The lines of a text that are neither blank nor comments.
 pub(crate) struct Lines<R> {
     reader: R,
@@ -80,6 +96,14 @@ impl<R: BufRead> Lines<R> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Goes past the next line if `parse` understands it, see [`take_line`].
+    pub(crate) fn take(&mut self, parse: impl FnOnce(&[u8]) -> Option<usize>) -> Result<bool, Fault> {
+        let Some(length) = take_line(&mut self.reader, parse)? else { return Ok(false) };
+        self.number += 1;
+        self.read += length as u64;
+        Ok(true)
     }
 
     /// The current line without surrounding white space.

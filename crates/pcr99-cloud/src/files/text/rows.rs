@@ -2,17 +2,8 @@
 
 use std::io::BufRead;
 
-use super::{Hint, Lines, TextError, number};
+use super::{Hint, Lines, Picks, Separator, TextError, number};
 use crate::error::{Fault, Place, quote};
-
-/// Separator of the fields of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Separator {
-    /// One such byte, with any white space around it; two in a row enclose an empty field.
-    Byte(u8),
-    /// Any run of spaces and tabs.
-    Space,
-}
 
 impl Separator {
     /// The strongest separator in `line` wins: where there are semicolons, a comma can only be a decimal
@@ -142,6 +133,13 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
+    /// Reads the next row into `values` if it is plain numbers. Otherwise, also at the end, it is still to be read by [`next`](Self::next).
+    pub(crate) fn next_plain(&mut self, picks: &Picks, values: &mut [f64]) -> Result<bool, Fault> {
+        // The separator may change from line to line. A line with another one is not plain.
+        let separator = self.separator;
+        Ok(!self.waiting && self.lines.take(|bytes| picks.line(bytes, separator, values))?)
+    }
+
     /// The next row; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Fault> {
         if !std::mem::take(&mut self.waiting) {
@@ -247,6 +245,7 @@ impl<'a> Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::{collection::vec, prelude::*, sample::select};
 
     type Table = (Option<Vec<String>>, Vec<Vec<f64>>);
 
@@ -321,5 +320,68 @@ mod tests {
             width,
             "t, line 1: the header names 3 column(s), but the first row below it has 2; give each column one name"
         );
+    }
+
+    /// All rows of `text` as bits, the columns of the first row in reverse and without `left_out`; plain rows by the short
+    /// cut if `short`.
+    fn bits(text: &str, left_out: usize, short: bool, buffer: usize) -> Result<Vec<Vec<u64>>, String> {
+        let read = || {
+            let mut rows = Rows::new(std::io::BufReader::with_capacity(buffer, text.as_bytes()))?;
+            let width = rows.width();
+            let columns: Vec<usize> = (0..width).rev().filter(|&column| column != left_out).collect();
+            let picks = Picks::new(width, columns.iter().copied());
+            let (mut values, mut all) = (vec![0.0; columns.len()], Vec::new());
+            loop {
+                if !short || !rows.next_plain(&picks, &mut values)? {
+                    let Some(row) = rows.next()? else { return Ok(all) };
+                    for (value, &column) in values.iter_mut().zip(&columns) {
+                        *value = row.number(column)?;
+                    }
+                }
+                all.push(values.iter().map(|value: &f64| value.to_bits()).collect());
+            }
+        };
+        read().map_err(|fault: Fault| fault.in_file("t").to_string())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// The short cut changes nothing: neither values nor messages, whatever the text and the reader's buffer.
+        #[test]
+        fn plain_rows_are_rows(
+            fields in vec(prop_oneof![
+                9 => select(vec!["1", "-2.5", "3e4", "+.5", "0.1234567890123456789", "4."]),
+                1 => select(vec!["nan", "inf", "1e999", "x", "a b", "#", "# c", "//", "", "1,5", "é", "\0", "1\r2", "1\n", "1-2", "1e", "-"]),
+            ], 1..40),
+            width in 1..5usize,
+            separator in select(vec![" ", ",", ";", "\t", " , ", "  ", ", "]),
+            other in select(vec![" ", ",", ";", ",,"]), odd in 0..20usize,
+            end in select(vec!["\n", "\r\n", " \n", ",\n", "\n\n", "\n# c\n"]),
+            left_out in 0..6usize, buffer in select(vec![1usize, 7, 30, 10_000]),
+        ) {
+            let mut text = String::new();
+            for (i, field) in fields.iter().enumerate() {
+                text += field;
+                text += if i % width == width - 1 { end } else if i == odd { other } else { separator };
+            }
+            prop_assert_eq!(bits(&text, left_out, true, buffer), bits(&text, left_out, false, 10_000), "{:?}", text);
+        }
+    }
+
+    /// Otherwise the test above would compare a thing with itself.
+    #[test]
+    fn usual_tables_take_the_short_cut() {
+        for text in
+            ["1 2 3\n4 5 6\n", "1,2,3\r\n4,5,6\r\n", "1; 2; 3\n 4;\t5 ;6e-1 \n", "x y z\n1 a 3\n4 b 6\n"]
+        {
+            let mut rows = Rows::new(text.as_bytes()).expect("a table");
+            let picks = Picks::new(3, [2, 0]);
+            assert!(!rows.next_plain(&picks, &mut [0.0; 2]).expect("text"), "the first row is split already");
+            rows.next().expect("a row");
+            assert!(rows.next_plain(&picks, &mut [0.0; 2]).expect("text"), "{text:?}");
+            assert!(!rows.next_plain(&picks, &mut [0.0; 2]).expect("text"), "the end");
+            assert!(rows.next().expect("the end").is_none());
+        }
     }
 }
