@@ -123,6 +123,9 @@ class PreparedCloud:
         raise InvalidType("a PreparedCloud cannot be pickled: pickle the points and prepare them again")
 
 
+#: The type of the numbers that need no conversion.
+_DOUBLE = np.dtype(np.float64)
+
 #: A path, an N×3 array, a ``Cloud``, a ``PreparedCloud``, a cloud of Open3D, or any object with ``points``.
 CloudLike = Union[PathLike, npt.ArrayLike, Cloud, PreparedCloud, HasPoints, HasTensors]
 
@@ -171,6 +174,10 @@ def as_cloud(name: str, value: Any) -> Cloud:
 
 def points_of(name: str, value: CloudLike) -> Floats:
     """Returns the points of a cloud that is not a path."""
+    if type(value) is np.ndarray and value.dtype is _DOUBLE and value.ndim == 2:
+        # The usual case, without the tests for everything else.
+        if value.shape[1] == 3 and len(value) > 0 and value.flags.c_contiguous:
+            return value
     if isinstance(value, (str, bytes, os.PathLike)):
         raise InvalidType(f"`{name}` is a path: read it first with pcr99.read_points or pcr99.read_matches")
     return as_cloud(name, value).points

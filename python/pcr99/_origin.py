@@ -17,24 +17,55 @@ _MAX_ARGUMENT_LENGTH = 200
 
 
 class Origin(NamedTuple):
-    """The caller's objects (not copies) and the text of the call."""
+    """The caller's clouds (not copies), and the call."""
 
     source: Any
     target: Any
     indices: Any
     #: The matches between two clouds that were searched, K×6.
     matches: Optional[Floats]
-    call: str
+    #: The function that was called.
+    function: Callable[..., Any]
+    #: Its other arguments by name, and paths of clouds as the caller wrote them.
+    arguments: Mapping[str, Any]
+
+    def call(self) -> str:
+        """Returns the text of the call."""
+        clouds = {"source": self.source, "target": self.target, "indices": self.indices}
+        return call_text(self.function, {**clouds, **self.arguments})
 
     def pairs(self) -> Optional[Indices]:
         """Index pairs of the matches, if the caller passed any."""
         return None if self.indices is None else as_indices("indices", self.indices)
 
 
-def kept(cloud: Any) -> Any:
-    """Returns a reference to a cloud; a relative path becomes absolute, so that it stays valid in another directory."""
-    name = file_name(cloud)
-    return cloud if name is None else os.path.abspath(name)
+class _Shown(str):
+    """The text of an argument that is not kept."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def origin(function: Callable[..., Any], given: dict[str, Any], matches: Optional[Floats] = None) -> Origin:
+    """Keeps the arguments `given` to a function: each cloud once, and of other arrays only their names. `given` is used up."""
+    for name in ("weights", "standard_deviations", "transform", "initial"):
+        if given.get(name) is not None:
+            given[name] = _Shown(_text(name, given[name]))
+    return Origin(
+        _kept("source", given), _kept("target", given), given.pop("indices", None), matches, function, given
+    )
+
+
+def _kept(name: str, given: dict[str, Any]) -> Any:
+    """Takes a cloud out of `given`. A path stays there; it is returned absolute, so that it stays valid in another directory."""
+    cloud = given[name]
+    path = None if type(cloud) is np.ndarray else file_name(cloud)
+    if path is not None:
+        return os.path.abspath(path)
+    del given[name]
+    return cloud
 
 
 def file_name(cloud: Any) -> Optional[str]:
@@ -58,11 +89,10 @@ def call_text(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
     parts = []
     for name, default, is_positional in _parameters(function):
         value = given[name]
-        text = _text(name, value)
         if is_positional:
-            parts.append(text)
+            parts.append(_text(name, value))
         elif not (value is default or (_is_plain(value) and value == default)):
-            parts.append(f"{name}={text}")
+            parts.append(f"{name}={_text(name, value)}")
     return f"pcr99.{function.__name__}({', '.join(parts)})"
 
 
@@ -81,6 +111,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def _text(name: str, value: Any) -> str:
+    if type(value) is np.ndarray:
+        return name
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, os.PathLike):

@@ -19,7 +19,7 @@ from ._arrays import (
     as_transform,
 )
 from ._clouds import CloudLike, loaded, prepared
-from ._origin import Origin, call_text, file_name, kept
+from ._origin import file_name, origin
 from ._parts import Fit
 from ._registration import CloudRegistration
 
@@ -79,7 +79,7 @@ def register(
     >>> bool(np.abs(r.apply(turned) - hills).max() < 0.05)
     True
     """
-    call = call_text(register, locals())
+    given = locals()
     options = {
         "voxel": as_optional_number("voxel", voxel),
         "scale": as_scale(scale),
@@ -102,7 +102,7 @@ def register(
     if files == (None, None):
         reading, preparing = 0.0, reading + preparing
     document, matches = plan.run(*clouds, *files, reading, preparing, deadline)
-    return CloudRegistration(document, Origin(kept(source), kept(target), None, matches, call))
+    return CloudRegistration(document, origin(register, given, matches))
 
 
 def refine(

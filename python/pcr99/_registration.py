@@ -264,7 +264,7 @@ class Registration(Frozen):
             "title": title,
             "source": label("source", clouds[0]),
             "target": label("target", clouds[1]),
-            "call": None if origin is None else f"{origin.call}.save_page({file!r})",
+            "call": None if origin is None else f"{origin.call()}.save_page({file!r})",
         }
         pairs = origin.pairs() if origin is not None and is_original else None
         matches = None if origin is None else origin.matches

@@ -21,6 +21,12 @@ def renamed_arguments(**names: str) -> Callable[[_F], _F]:
     def decorate(function: _F) -> _F:
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
+            try:
+                return function(*args, **options)
+            except TypeError:
+                # An old name is an unexpected argument. Calls without one, nearly all, pay nothing for this.
+                if names.keys().isdisjoint(options):
+                    raise
             for place, (old, new) in enumerate(names.items()):
                 if old not in options:
                     continue

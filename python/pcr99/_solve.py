@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Optional
 
 import numpy.typing as npt
@@ -16,14 +17,14 @@ from ._arrays import (
     as_name,
     as_number,
     as_optional_number,
-    as_optional_whole,
     as_scale,
     as_seed,
     as_transform,
+    as_whole,
 )
 from ._clouds import CloudLike, points_of
 from ._errors import InvalidInput
-from ._origin import Origin, call_text
+from ._origin import origin
 from ._registration import Registration
 from ._renamed import renamed_arguments
 
@@ -117,7 +118,26 @@ def solve(
     given = locals()
     matches = _matches(source, target, indices, weights, standard_deviations)
     document = _core.solve(*matches, _options(given))
-    return Registration(document, Origin(source, target, indices, None, call_text(solve, given)))
+    return Registration(document, origin(solve, given))
+
+
+#: Options that are left out when they are ``None``, with their conversion.
+_OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
+    "threshold": as_number,
+    "time_limit": as_number,
+    "miss_probability": as_number,
+    "correlation_length": as_number,
+    "epsilon": as_number,
+    "grid_step": as_number,
+    "min_inlier_fraction": as_number,
+    "threads": as_whole,
+    "candidates": as_whole,
+    "effort": as_whole,
+    "memory_budget": as_whole,
+    "batch": as_whole,
+    "min_inliers": as_whole,
+    "hypothesis_limit": as_whole,
+}
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -127,18 +147,10 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
         "method": as_name("method", given["method"]),
         "seed": as_seed(given["seed"]),
     }
-    for name in (
-        "threshold",
-        "time_limit",
-        "miss_probability",
-        "correlation_length",
-        "epsilon",
-        "grid_step",
-        "min_inlier_fraction",
-    ):
-        options[name] = as_optional_number(name, given[name])
-    for name in ("threads", "candidates", "effort", "memory_budget", "batch", "min_inliers", "hypothesis_limit"):
-        options[name] = as_optional_whole(name, given[name])
+    for name, convert in _OPTIONAL.items():
+        value = given[name]
+        if value is not None:
+            options[name] = convert(name, value)
     return options
 
 
@@ -195,7 +207,7 @@ def assess(
     >>> pcr99.assess(problem.source, problem.target, np.eye(4), threshold=0.05).status
     'not_reliable'
     """
-    call = call_text(assess, locals())
+    given = locals()
     a, b, pairs, _, deviations = _matches(source, target, indices, None, standard_deviations)
     matrix = as_transform("transform", transform)
     options = {
@@ -203,7 +215,7 @@ def assess(
         "correlation_length": as_optional_number("correlation_length", correlation_length),
     }
     document = _core.assess(a, b, pairs, deviations, matrix, options)
-    return Registration(document, Origin(source, target, indices, None, call))
+    return Registration(document, origin(assess, given))
 
 
 def methods() -> list[str]:

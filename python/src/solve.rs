@@ -1,10 +1,16 @@
 //! Registration of matches.
 
+use std::cell::Cell;
+
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pcr99::{Clock, Correspondences, Positive, Seconds};
 use pcr99_document::Document as ResultDocument;
 use pcr99_plan::{GivenScale, Method, PaperOptions, SolvePlan, Solvers, text};
-use pyo3::prelude::*;
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyString},
+};
 
 use crate::{
     arrays::{index_pairs, list, rows},
@@ -34,54 +40,38 @@ pub(crate) fn given_threads(threads: Option<usize>) -> Option<usize> {
     if threads == Some(0) { threads } else { Some(work::thread_count(threads)) }
 }
 
-/// Options of `solve`; `None` means the default.
-#[derive(Debug, FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct SolveOptions {
-    scale: Option<PyScale>,
-    threshold: Option<f64>,
-    method: String,
-    threads: Option<usize>,
-    time_limit: Option<f64>,
-    seed: u64,
-    candidates: Option<usize>,
-    effort: Option<u64>,
-    miss_probability: Option<f64>,
-    correlation_length: Option<f64>,
-    memory_budget: Option<u64>,
-    epsilon: Option<f64>,
-    grid_step: Option<f64>,
-    batch: Option<u64>,
-    min_inliers: Option<usize>,
-    min_inlier_fraction: Option<f64>,
-    hypothesis_limit: Option<u64>,
-}
-
-impl SolveOptions {
-    fn plan(&self) -> Result<SolvePlan, Failure> {
-        let options = pcr99_plan::SolveOptions {
-            scale: Some(given_scale(self.scale)),
-            threshold: self.threshold,
-            method: Some(named("method", &self.method, text::method)?),
-            threads: given_threads(self.threads),
-            memory_budget_mib: self.memory_budget,
-            time_limit: self.time_limit,
-            seed: Some(self.seed),
-            candidates: self.candidates,
-            effort: self.effort,
-            miss_probability: self.miss_probability,
-            correlation_length: self.correlation_length,
-            paper: PaperOptions {
-                epsilon: self.epsilon,
-                grid_step: self.grid_step,
-                batch: self.batch,
-                min_inliers: self.min_inliers,
-                min_inlier_fraction: self.min_inlier_fraction,
-                hypothesis_limit: self.hypothesis_limit,
+/// Checked options of `solve`. Those that the package leaves out have their defaults.
+fn solve_plan(given: &Bound<'_, PyDict>) -> PyResult<Result<SolvePlan, Failure>> {
+    let (mut options, mut paper) = (pcr99_plan::SolveOptions::default(), PaperOptions::default());
+    options.threads = given_threads(None);
+    for (name, value) in given {
+        let name = name.cast::<PyString>()?;
+        match &*name.to_cow()? {
+            "scale" => options.scale = Some(given_scale(value.extract()?)),
+            "threshold" => options.threshold = Some(value.extract()?),
+            "method" => match named("method", &value.cast::<PyString>()?.to_cow()?, text::method) {
+                Ok(method) => options.method = Some(method),
+                Err(failure) => return Ok(Err(failure)),
             },
-        };
-        Ok(SolvePlan::new(&options)?)
+            "threads" => options.threads = given_threads(Some(value.extract()?)),
+            "time_limit" => options.time_limit = Some(value.extract()?),
+            "seed" => options.seed = Some(value.extract()?),
+            "candidates" => options.candidates = Some(value.extract()?),
+            "effort" => options.effort = Some(value.extract()?),
+            "miss_probability" => options.miss_probability = Some(value.extract()?),
+            "correlation_length" => options.correlation_length = Some(value.extract()?),
+            "memory_budget" => options.memory_budget_mib = Some(value.extract()?),
+            "epsilon" => paper.epsilon = Some(value.extract()?),
+            "grid_step" => paper.grid_step = Some(value.extract()?),
+            "batch" => paper.batch = Some(value.extract()?),
+            "min_inliers" => paper.min_inliers = Some(value.extract()?),
+            "min_inlier_fraction" => paper.min_inlier_fraction = Some(value.extract()?),
+            "hypothesis_limit" => paper.hypothesis_limit = Some(value.extract()?),
+            other => return Err(PyTypeError::new_err(format!("there is no option `{other}`"))),
+        }
     }
+    options.paper = paper;
+    Ok(SolvePlan::new(&options).map_err(Failure::from))
 }
 
 /// Value of the option `name` with the given `text`.
@@ -118,10 +108,12 @@ impl Matches {
         Ok(Self { source, target, indices: pairs, weights, standard_deviations })
     }
 
-    fn checked(&self) -> Result<Correspondences, Failure> {
-        let pairs = match &self.indices {
-            Some(indices) => Correspondences::from_indices(&self.source, &self.target, indices)?,
-            None => Correspondences::new(&self.source, &self.target)?,
+    /// The matches, checked, in the memory of `earlier` ones if there are any.
+    fn checked(&self, earlier: Option<Correspondences>) -> Result<Correspondences, Failure> {
+        let pairs = match (&self.indices, earlier) {
+            (Some(indices), _) => Correspondences::from_indices(&self.source, &self.target, indices)?,
+            (None, Some(earlier)) => Correspondences::new_reusing(earlier, &self.source, &self.target)?,
+            (None, None) => Correspondences::new(&self.source, &self.target)?,
         };
         let pairs = match &self.weights {
             Some(weights) => pairs.with_weights(weights)?,
@@ -134,6 +126,47 @@ impl Matches {
     }
 }
 
+/// Memory that a thread keeps from one call to the next.
+struct Kept {
+    solvers: Solvers,
+    /// Matches of the call before.
+    pairs: Option<Correspondences>,
+    /// The process that they belong to. A child of `fork` has their memory, but not their threads.
+    process: u32,
+}
+
+/// Largest number of matches after which a solver of the default method is kept. Its tables take up to 30 MiB; allocating larger ones takes little time beside filling them.
+const MOST_KEPT: usize = 2048;
+/// Largest number for the other methods, whose tables over pairs take 8 MiB then.
+const MOST_KEPT_OTHERS: usize = 1024;
+
+thread_local! {
+    static KEPT: Cell<Option<Kept>> = const { Cell::new(None) };
+}
+
+impl Kept {
+    /// What this thread has kept. After a failure nothing is put back, so that the next call starts afresh.
+    fn take() -> Self {
+        let process = std::process::id();
+        match KEPT.take() {
+            Some(kept) if kept.process == process => kept,
+            other => {
+                // Ending the threads of another process could wait for ever.
+                std::mem::forget(other);
+                Self { solvers: Solvers::new(), pairs: None, process }
+            }
+        }
+    }
+
+    /// Keeps the memory of a call with a given method, unless that is too much.
+    fn put_back(self, method: Method, pairs: Correspondences) {
+        let most = if method == Method::Default { MOST_KEPT } else { MOST_KEPT_OTHERS };
+        if pairs.len() <= most {
+            KEPT.set(Some(Self { pairs: Some(pairs), ..self }));
+        }
+    }
+}
+
 /// Finds the transform from matches.
 #[pyfunction]
 pub(crate) fn solve<'py>(
@@ -143,16 +176,18 @@ pub(crate) fn solve<'py>(
     indices: Option<PyReadonlyArray2<'py, i64>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     standard_deviations: Option<PyReadonlyArray1<'py, f64>>,
-    options: SolveOptions,
+    options: Bound<'py, PyDict>,
 ) -> PyResult<Document> {
     let mut clock = Clock::start();
-    let plan = options.plan().map_err(|failure| failure.raised(py))?;
+    let plan = solve_plan(&options)?.map_err(|failure| failure.raised(py))?;
     let matches = Matches::new(py, &source, &target, indices, weights, standard_deviations)?;
     work::run_here(py, plan.deadline(), move |stop| {
-        let pairs = matches.checked()?;
+        let mut kept = Kept::take();
+        let pairs = matches.checked(kept.pairs.take())?;
         clock.lap(Seconds::PREPARING);
-        let mut found = plan.run(&pairs, &mut Solvers::new(), stop)?;
+        let mut found = plan.run(&pairs, &mut kept.solvers, stop)?;
         found.seconds = found.seconds.preceded_by(&clock.stop());
+        kept.put_back(plan.method(), pairs);
         Ok(Document(ResultDocument::of_matches(plan.method().name(), &found)))
     })
 }
@@ -182,7 +217,7 @@ pub(crate) fn assess<'py>(
     work::run(py, move || {
         let threshold = Positive::new("threshold", options.threshold)?;
         let model = similarity("transform", &matrix)?;
-        let mut pairs = matches.checked()?;
+        let mut pairs = matches.checked(None)?;
         if let Some(length) = options.correlation_length {
             pairs = pairs.with_correlation_length(length)?;
         }

@@ -63,7 +63,11 @@ def test_every_form_of_a_cloud(clouds, registered: pcr99.CloudRegistration, tmp_
     pcr99.write_points(path, target)
     forms = [path, str(path), bytes(path), pcr99.read_points(path), pcr99.Cloud(target), Open3dCloud(target), pcr99.PreparedCloud(target)]
     for form in forms:
-        assert pcr99.register(Open3dCloud(source), form) == registered, form
+        r = pcr99.register(Open3dCloud(source), form)
+        assert r == registered, form
+        is_file = isinstance(form, (str, bytes, Path))
+        assert list(r.seconds)[:3] == (["total", "reading", "preparing"] if is_file else ["total", "preparing", "voxel size"])
+        assert sum(r.seconds.values()) < 2.001 * r.seconds["total"]
     assert pcr99.register(source, Open3dTensorCloud(target))
     assert pcr99.register(source, target, threads=1) == registered
 

@@ -43,6 +43,43 @@ def test_the_lock_is_released() -> None:
     assert len(ticks) > 10
 
 
+def solve_in_turn(count: int) -> list[pcr99.Registration]:
+    """Problems of many sizes, methods and options, with a failure and a stopped search among them, all on the calling thread."""
+    found = []
+    for seed in range(count):
+        size = [300, 40, 2500, 1000, 7, 1500][seed % 6]
+        problem = pcr99.simulate(points=size, outliers=0.5, shape="knot", seed=seed)
+        method = ["default", "paper", "default", "ransac", "default", "default"][seed % 6]
+        weights = np.linspace(1.0, 2.0, size) if method == "default" and seed % 4 == 0 else None
+        found.append(pcr99.solve(problem.source, problem.target, method=method, threshold=0.05, weights=weights, threads=2))
+        found.append(pcr99.solve(problem.source, problem.target, threshold=0.05, scale=None, candidates=1, threads=1))
+        with pytest.raises(pcr99.InvalidInput):
+            pcr99.solve(problem.source, np.zeros((size, 3)))
+        pcr99.solve(problem.source, problem.target, time_limit=1e-9)
+    return found
+
+
+def test_memory_that_a_thread_keeps_leaves_no_trace() -> None:
+    expected = solve_in_turn(12)
+    alone = []
+    for seed in range(12):
+        # Each problem on a thread of its own, after others or after none.
+        thread = threading.Thread(target=lambda seed=seed: alone.append(solve_in_turn(seed + 1)[2 * seed : 2 * seed + 2]))
+        thread.start()
+        thread.join()
+    assert expected == [r for pair in alone for r in pair] == solve_in_turn(12)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="a fork of a process with threads is a warning")
+def test_memory_that_a_thread_keeps_survives_a_fork() -> None:
+    expected = solve_in_turn(6)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if solve_in_turn(6) == expected else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert solve_in_turn(6) == expected
+
+
 @pytest.mark.parametrize("way", ["spawn", "fork"])
 def test_other_processes(way: str) -> None:
     # The package uses threads before and during the fork.

@@ -24,7 +24,9 @@ def test_the_truth_is_found(problem: pcr99.Problem) -> None:
     assert r.inlier_rmse is not None and r.inlier_rmse < r.threshold
     assert r.candidates[0].inlier_count >= len(r.inliers) * 0.9
     assert r.counters is not None and r.counters.pairs > 0
-    assert r.seconds["total"] > 0.0 and r.stopped_because in {"confident", "exhausted"}
+    assert list(r.seconds) == ["total", "preparing", "search", "evidence"] and min(r.seconds.values()) > 0.0
+    assert sum(r.seconds.values()) < 2.001 * r.seconds["total"]
+    assert r.stopped_because in {"confident", "exhausted"}
 
 
 def test_ninety_nine_percent(problem: pcr99.Problem) -> None:
