@@ -9,14 +9,14 @@ use std::{
 };
 
 use pcr99_base::output_file::{PendingFile, is_unfinished};
-use pcr99_document::PROGRAM;
+use pcr99_document::{PROGRAM, PairResult, Seconds};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Error,
     fingerprint::Fingerprint,
     manifest::{Manifest, shortened},
-    parts::{BATCH_SCHEMA, Location, Parts, Reader, check_version, names, write_part},
+    parts::{BATCH_SCHEMA, Line, Location, Parts, Reader, check_version, names, write_lines},
     record::Record,
     row::Row,
     settings::Kind,
@@ -157,16 +157,23 @@ impl Directory {
         Ok(gone.len())
     }
 
-    /// Saves the results of some pairs; see [`write_part`].
+    /// Saves the results of some pairs; see [`write_part`](crate::write_part).
     ///
     /// # Errors
-    /// As [`write_part`].
+    /// As [`write_part`](crate::write_part).
     pub fn write_part(&mut self, records: &[Record]) -> Result<(), Error> {
-        let path = write_part(&self.path, &self.base, records)?;
-        self.parts.wrote(&self.path, path, records)
+        let lines: io::Result<Vec<Line>> = records.iter().map(Line::of).collect();
+        self.write_lines(&lines.map_err(Error::io("write", &self.path))?)
     }
 
-    /// Reads part files that other processes wrote here with [`write_part`].
+    /// [`write_part`](Self::write_part) of records that are lines already.
+    pub(crate) fn write_lines(&mut self, lines: &[Line]) -> Result<(), Error> {
+        let part = write_lines(&self.path, &self.base, lines)?;
+        self.parts.wrote(part);
+        Ok(())
+    }
+
+    /// Reads part files that other processes wrote here with [`write_part`](crate::write_part).
     ///
     /// # Errors
     /// When files cannot be read, or are damaged.
@@ -179,13 +186,14 @@ impl Directory {
     /// # Errors
     /// When a pair is not finished, or files cannot be read or written.
     pub fn merge(&self, manifest: &Manifest) -> Result<Summary, Error> {
-        let records = self.records(manifest)?;
+        let locations = self.locations(manifest)?;
+        let mut reader = Reader::new(&self.parts);
         let mut files = ResultFiles::new(&self.path)?;
         let mut summary = Summary::default();
-        for record in records {
-            let record = record?;
-            summary.count(&record);
-            files.add(&record)?;
+        for location in locations {
+            let (seconds, result, line) = reader.result(location)?;
+            summary.count_result(&result);
+            files.add(&seconds, &result, line)?;
         }
         files.finish(&summary)?;
         Ok(summary)
@@ -199,14 +207,20 @@ impl Directory {
         &'a self,
         manifest: &Manifest,
     ) -> Result<impl Iterator<Item = Result<Record, Error>> + use<'a>, Error> {
-        let locations: Vec<Option<Location>> =
-            manifest.rows().iter().map(|row| self.parts.get(row.fingerprint(&self.base))).collect();
-        let missing = locations.iter().filter(|location| location.is_none()).count();
-        if missing > 0 {
-            return Err(Error::Unfinished { missing, all: locations.len() });
-        }
+        let locations = self.locations(manifest)?;
         let mut reader = Reader::new(&self.parts);
-        Ok(locations.into_iter().flatten().map(move |location| reader.record(location)))
+        Ok(locations.into_iter().map(move |location| reader.record(location)))
+    }
+
+    /// Places of the records of all pairs, in the order of the manifest.
+    fn locations(&self, manifest: &Manifest) -> Result<Vec<Location>, Error> {
+        let rows = manifest.rows();
+        let locations: Vec<Location> =
+            rows.iter().filter_map(|row| self.parts.get(row.fingerprint(&self.base))).collect();
+        match rows.len() - locations.len() {
+            0 => Ok(locations),
+            missing => Err(Error::Unfinished { missing, all: rows.len() }),
+        }
     }
 
     /// Result of the pair of a row, if it is finished.
@@ -271,10 +285,11 @@ impl ResultFiles {
         Ok(files)
     }
 
-    fn add(&mut self, record: &Record) -> Result<(), Error> {
-        append(&mut self.table, &table::line(record))?;
-        append(&mut self.times, &table::times_line(record))?;
-        append(&mut self.documents, &table::document_line(record))
+    fn add(&mut self, seconds: &Seconds, result: &PairResult, line: &str) -> Result<(), Error> {
+        append(&mut self.table, &table::line(result))?;
+        append(&mut self.times, &table::times_line(result.pair_id(), seconds))?;
+        append(&mut self.documents, line)?;
+        append(&mut self.documents, "\n")
     }
 
     fn finish(mut self, summary: &Summary) -> Result<(), Error> {

@@ -54,6 +54,8 @@ mod manifest;
 
 mod order;
 
+mod outbox;
+
 mod parts;
 
 mod record;

@@ -4,15 +4,18 @@
 //! gives one file.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
+    fmt,
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    io::{self, BufRead, BufReader, Write},
+    num::NonZero,
     path::{Path, PathBuf},
 };
 
 use pcr99_base::output_file::{PendingFile, is_unfinished};
-use pcr99_document::PROGRAM;
+use pcr99_document::{PROGRAM, PairResult, Seconds};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::{
     error::Error,
@@ -29,6 +32,9 @@ const PARTS: &str = "parts";
 
 /// Part files open at a time while results are merged; far below the usual limit of 1024 open files.
 const OPEN: usize = 64;
+
+/// Bytes that are read at a time from a part file: about ten records.
+const BUFFER: usize = 1 << 15;
 
 /// First line of a part file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,15 +60,14 @@ struct HeadResult {
     status: String,
 }
 
-/// Place of a record.
+/// Place of a record. There is one for each pair of a batch in memory, so it is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     part: u32,
     offset: u64,
-    length: u64,
     pub(crate) failed: bool,
     /// Hash of the state of its files.
-    pub(crate) files: Option<u64>,
+    pub(crate) files: Option<NonZero<u64>>,
 }
 
 /// Part files of a batch, and the place of each record in them.
@@ -70,7 +75,34 @@ pub(crate) struct Location {
 pub(crate) struct Parts {
     files: Vec<PathBuf>,
     known: HashSet<PathBuf>,
-    records: HashMap<Fingerprint, Location>,
+    /// A tree, because a table needs room for up to four times as many while it grows.
+    records: BTreeMap<Fingerprint, Location>,
+}
+
+/// A record as a line of a part file.
+pub(crate) struct Line {
+    fingerprint: Fingerprint,
+    failed: bool,
+    files: Option<NonZero<u64>>,
+    /// With the end of the line.
+    text: Vec<u8>,
+}
+
+impl Line {
+    pub(crate) fn of(record: &Record) -> io::Result<Self> {
+        let mut text = serde_json::to_vec(record)?;
+        text.push(b'\n');
+        let (fingerprint, failed, files) = (record.fingerprint, record.is_failed(), short(&record.files));
+        Ok(Self { fingerprint, failed, files, text })
+    }
+}
+
+/// A part file that was just written.
+pub(crate) struct NewPart<'a> {
+    path: PathBuf,
+    /// Length of the header in bytes.
+    header: u64,
+    lines: &'a [Line],
 }
 
 /// Writes the results of some pairs as one part file of the batch in `directory`; `base` is the directory of the manifest.
@@ -81,7 +113,18 @@ pub(crate) struct Parts {
 /// # Errors
 /// When the file cannot be written, for instance on a full disk. Then there is no part file.
 pub fn write_part(directory: &Path, base: &Path, records: &[Record]) -> Result<PathBuf, Error> {
-    let name = records.iter().fold(Fingerprint::empty(), |hash, record| hash.and(record.fingerprint));
+    let lines: io::Result<Vec<Line>> = records.iter().map(Line::of).collect();
+    let lines = lines.map_err(Error::io("write", directory))?;
+    write_lines(directory, base, &lines).map(|part| part.path)
+}
+
+/// [`write_part`] of records that are lines already.
+pub(crate) fn write_lines<'a>(
+    directory: &Path,
+    base: &Path,
+    lines: &'a [Line],
+) -> Result<NewPart<'a>, Error> {
+    let name = lines.iter().fold(Fingerprint::empty(), |hash, line| hash.and(line.fingerprint));
     let parts = directory.join(PARTS);
     fs::create_dir_all(&parts).map_err(Error::io("create the directory", &parts))?;
     let path = parts.join(format!("part-{name}.jsonl"));
@@ -89,18 +132,18 @@ pub fn write_part(directory: &Path, base: &Path, records: &[Record]) -> Result<P
         schema: BATCH_SCHEMA,
         program: PROGRAM.to_owned(),
         base: base.to_string_lossy().into_owned(),
-        rows: records.len(),
+        rows: lines.len(),
     };
-    let write = || -> io::Result<()> {
+    let write = || -> io::Result<u64> {
         let mut file = PendingFile::new(path.clone())?;
-        writeln!(file, "{}", serde_json::to_string(&header)?)?;
-        for record in records {
-            writeln!(file, "{}", serde_json::to_string(record)?)?;
-        }
-        file.finish_durably()
+        let header = serde_json::to_string(&header)? + "\n";
+        file.write_all(header.as_bytes())?;
+        lines.iter().try_for_each(|line| file.write_all(&line.text))?;
+        file.finish_durably()?;
+        Ok(header.len() as u64)
     };
-    write().map_err(Error::io("write", &path))?;
-    Ok(path)
+    let header = write().map_err(Error::io("write", &path))?;
+    Ok(NewPart { path, header, lines })
 }
 
 impl Parts {
@@ -133,13 +176,24 @@ impl Parts {
         Ok(())
     }
 
-    /// Adds the file that [`write_part`] has just written.
-    pub(crate) fn wrote(&mut self, directory: &Path, path: PathBuf, records: &[Record]) -> Result<(), Error> {
-        if !self.known.contains(&path) {
-            let hash = records.iter().fold(Fingerprint::empty(), |hash, record| hash.and(record.fingerprint));
-            self.add(directory, path, hash)?;
+    /// Adds a file that was just written.
+    pub(crate) fn wrote(&mut self, NewPart { path, header, lines }: NewPart<'_>) {
+        if self.known.contains(&path) {
+            return;
         }
-        Ok(())
+        let part = self.begin(path);
+        let mut offset = header;
+        for &Line { fingerprint, failed, files, ref text } in lines {
+            self.records.entry(fingerprint).or_insert(Location { part, offset, failed, files });
+            offset += text.len() as u64;
+        }
+    }
+
+    /// Adds a file without its records; returns its number.
+    fn begin(&mut self, path: PathBuf) -> u32 {
+        self.known.insert(path.clone());
+        self.files.push(path);
+        self.files.len() as u32 - 1
     }
 
     fn add(&mut self, directory: &Path, path: PathBuf, name: Fingerprint) -> Result<(), Error> {
@@ -165,7 +219,7 @@ impl Parts {
             (rows, hash) = (rows + 1, hash.and(head.fingerprint));
             let failed = head.result.status == "failed";
             let files = short(&head.files);
-            found.push((head.fingerprint, Location { part, offset, length, failed, files }));
+            found.push((head.fingerprint, Location { part, offset, failed, files }));
             offset += length;
         }
         if rows != header.rows {
@@ -174,8 +228,7 @@ impl Parts {
         if hash != name {
             return Err(damaged("its rows are not those that its name stands for".to_owned()));
         }
-        self.known.insert(path.clone());
-        self.files.push(path);
+        self.begin(path);
         for (fingerprint, location) in found {
             // Records of the same fingerprint are equal.
             self.records.entry(fingerprint).or_insert(location);
@@ -246,33 +299,73 @@ impl Parts {
 pub(crate) struct Reader<'a> {
     files: &'a [PathBuf],
     /// Open files, the most recently used last.
-    open: Vec<(u32, File)>,
+    open: Vec<OpenPart>,
+    /// The record that was read last.
+    bytes: Vec<u8>,
+}
+
+/// An open part file.
+struct OpenPart {
+    part: u32,
+    reader: BufReader<File>,
+    /// Place of the next byte.
+    offset: u64,
+}
+
+/// The fields of a record that result files show.
+#[derive(Deserialize)]
+struct Shown<'a> {
+    seconds: Seconds,
+    #[serde(borrow)]
+    result: &'a RawValue,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(parts: &'a Parts) -> Self {
-        Self { files: &parts.files, open: Vec::new() }
+        Self { files: &parts.files, open: Vec::new(), bytes: Vec::new() }
     }
 
     pub(crate) fn record(&mut self, location: Location) -> Result<Record, Error> {
+        self.load(location)?;
+        serde_json::from_slice(&self.bytes).map_err(|error| self.damaged(location, &error))
+    }
+
+    /// Times and result of a record, and the line of the result as it was written.
+    pub(crate) fn result(&mut self, location: Location) -> Result<(Seconds, PairResult, &str), Error> {
+        self.load(location)?;
+        let shown: Shown<'_> =
+            serde_json::from_slice(&self.bytes).map_err(|error| self.damaged(location, &error))?;
+        let line = shown.result.get();
+        let result = PairResult::from_json(line).map_err(|error| self.damaged(location, &error))?;
+        Ok((shown.seconds, result, line))
+    }
+
+    fn damaged(&self, location: Location, cause: &dyn fmt::Display) -> Error {
+        Error::Damaged { file: self.files[location.part as usize].clone(), cause: cause.to_string() }
+    }
+
+    /// Reads the bytes of a record.
+    fn load(&mut self, location: Location) -> Result<(), Error> {
         let path = &self.files[location.part as usize];
-        let known = self.open.iter().position(|(part, _)| *part == location.part);
+        let known = self.open.iter().position(|open| open.part == location.part);
         let mut entry = match known {
             Some(place) => self.open.remove(place),
             None => {
                 if self.open.len() == OPEN {
                     self.open.remove(0);
                 }
-                (location.part, File::open(path).map_err(Error::io("read", path))?)
+                let file = File::open(path).map_err(Error::io("read", path))?;
+                OpenPart { part: location.part, reader: BufReader::with_capacity(BUFFER, file), offset: 0 }
             }
         };
-        let mut bytes = Vec::new();
-        let read = entry.1.seek(SeekFrom::Start(location.offset));
-        let read = read.and_then(|_| (&mut entry.1).take(location.length).read_to_end(&mut bytes));
-        read.map_err(Error::io("read", path))?;
+        self.bytes.clear();
+        // Wraps to a step backwards.
+        let step = location.offset.wrapping_sub(entry.offset) as i64;
+        let read = entry.reader.seek_relative(step);
+        let read = read.and_then(|()| entry.reader.read_until(b'\n', &mut self.bytes));
+        entry.offset = location.offset + read.map_err(Error::io("read", path))? as u64;
         self.open.push(entry);
-        serde_json::from_slice(&bytes)
-            .map_err(|error| Error::Damaged { file: path.clone(), cause: error.to_string() })
+        Ok(())
     }
 }
 

@@ -41,6 +41,15 @@ impl Worker {
         if !is_batch(directory)? {
             return Err(Error::NotShared { directory: directory.into() });
         }
+        self.inside(|worker| worker.run_chunk_here(chunk, directory, interrupted))
+    }
+
+    fn run_chunk_here(
+        &mut self,
+        chunk: &Chunk,
+        directory: &Path,
+        interrupted: Interrupted<'_>,
+    ) -> Result<Receipt, Error> {
         let base = Path::new(&chunk.base);
         let mut receipt = Receipt::default();
         let mut keep = |waiting: &mut Vec<Record>| {

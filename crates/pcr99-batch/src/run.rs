@@ -5,7 +5,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
-        mpsc::{self, Receiver, RecvTimeoutError},
     },
     thread,
     time::{Duration, Instant},
@@ -16,6 +15,8 @@ use crate::{
     directory::Directory,
     error::Error,
     manifest::Manifest,
+    outbox::{Finished, Outbox, Presence},
+    parts::Line,
     record::Record,
     row::Row,
     worker::{Interrupted, Worker},
@@ -32,7 +33,7 @@ const DEFAULT_CACHE: u64 = 1 << 30;
 pub struct RunOptions {
     /// Number of threads; `None`: all cores.
     pub threads: Option<NonZero<usize>>,
-    /// Number of pairs after which a part file is written. One is also written every ten seconds.
+    /// Number of pairs after which a part file is written, at most ten times a second. One is also written every ten seconds.
     pub chunk: NonZero<usize>,
     /// Size of the cache of clouds, in bytes.
     pub cache: u64,
@@ -68,6 +69,8 @@ pub enum Ended {
 
 /// Longest time between two part files. A killed batch loses at most this much work.
 pub(crate) const PART_EVERY: Duration = Duration::from_secs(10);
+/// Shortest time between two part files, unless memory is needed: writing one durably takes as long as hundreds of small pairs.
+const PART_PAUSE: Duration = Duration::from_millis(100);
 /// Largest number of values that wait to be written, about 30 bytes each. It bounds memory when pairs have a million inliers.
 pub(crate) const MOST_WAITING: usize = 1 << 20;
 /// Longest time between two calls of `progress`.
@@ -115,39 +118,42 @@ pub fn run_and_see(
 
     let (next, broken) = (AtomicUsize::new(0), AtomicBool::new(false));
     let stop = || broken.load(Ordering::Relaxed) || interrupted();
-    let work = |records: mpsc::SyncSender<Record>| {
-        let mut worker = Worker::new(Arc::clone(&clouds), threads / workers.max(1));
-        while let Some(row) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some(record) = worker.run(row, manifest.base(), &stop) else { return };
-            if records.send(record).is_err() {
-                return;
+    let outbox = Outbox::new(workers, options.chunk.get());
+    let work = |_presence: Presence<'_>| {
+        Worker::new(Arc::clone(&clouds), threads / workers.max(1)).inside(|worker| {
+            while let Some(row) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let Some(record) = worker.run(row, manifest.base(), &stop) else { return };
+                let line = Line::of(&record);
+                if !outbox.put(Finished { record, line }) {
+                    return;
+                }
             }
-        }
+        });
     };
     thread::scope(|scope| {
-        // Bounded, so that results do not fill the memory when the disk is slow.
-        let (sender, receiver) = mpsc::sync_channel(2 * workers + 1);
         let mut started = 0;
         for _ in 0..workers {
-            let sender = sender.clone();
-            match thread::Builder::new().spawn_scoped(scope, || work(sender)) {
+            let presence = outbox.enter();
+            match thread::Builder::new().spawn_scoped(scope, || work(presence)) {
                 Ok(_) => started += 1,
                 // The system has no more threads; those that run do the work.
                 Err(_) if started > 0 => break,
                 Err(error) => return Err(Error::io("start a thread for", directory.path())(error)),
             }
         }
-        drop(sender);
-        let saved = save(&receiver, directory, options.chunk.get(), &mut state, progress, seen);
+        let saved = save(&outbox, directory, options.chunk.get(), &mut state, progress, seen);
         // After an error, the workers must not continue for nothing.
-        saved.inspect_err(|_| broken.store(true, Ordering::Relaxed))
+        saved.inspect_err(|_| {
+            broken.store(true, Ordering::Relaxed);
+            outbox.close();
+        })
     })?;
     Ok(if state.before + state.made == all { Ended::Finished } else { Ended::Interrupted })
 }
 
 /// Saves records as they arrive, until the last worker has ended.
 fn save(
-    receiver: &Receiver<Record>,
+    outbox: &Outbox,
     directory: &mut Directory,
     chunk: usize,
     state: &mut Progress,
@@ -156,20 +162,20 @@ fn save(
 ) -> Result<(), Error> {
     let (mut waiting, mut values, mut written) = (Vec::new(), 0, Instant::now());
     loop {
-        let received = receiver.recv_timeout(TICK);
-        let is_last = matches!(received, Err(RecvTimeoutError::Disconnected));
-        if let Ok(mut record) = received {
+        let (finished, is_last) = outbox.take(TICK);
+        for Finished { mut record, line } in finished {
             // Matches are large, and part files do not keep them.
             let matches = record.matches.take();
             seen(&record, matches);
             state.made += 1;
             state.failed += usize::from(record.is_failed());
             values += record.values();
-            waiting.push(record);
+            waiting.push(line.map_err(Error::io("write", directory.path()))?);
         }
-        let is_full = waiting.len() >= chunk || values >= MOST_WAITING || written.elapsed() >= PART_EVERY;
-        if (is_full || is_last) && !waiting.is_empty() {
-            directory.write_part(&waiting)?;
+        let time = written.elapsed();
+        let is_full = (waiting.len() >= chunk && time >= PART_PAUSE) || values >= MOST_WAITING;
+        if (is_full || time >= PART_EVERY || is_last) && !waiting.is_empty() {
+            directory.write_lines(&waiting)?;
             waiting.clear();
             (written, values) = (Instant::now(), 0);
         }

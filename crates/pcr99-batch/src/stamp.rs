@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    num::NonZero,
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
@@ -42,10 +43,11 @@ impl StampedFile {
 }
 
 /// Hash of the state of all files of a pair; `None` without files. 64 bits suffice to detect changes among a million pairs.
-pub(crate) fn short(stamps: &[Option<Stamp>]) -> Option<u64> {
+pub(crate) fn short(stamps: &[Option<Stamp>]) -> Option<NonZero<u64>> {
     let numbers = |stamp: &Option<Stamp>| stamp.map_or([u64::MAX; 2], |stamp| [stamp.bytes, stamp.modified]);
     let all = stamps.iter().flat_map(numbers).fold(Fingerprint::empty(), Fingerprint::with_number);
-    (!stamps.is_empty()).then(|| all.low())
+    // Zero, which no hash is in practice, would count as unknown.
+    NonZero::new(all.low()).filter(|_| !stamps.is_empty())
 }
 
 #[cfg(test)]

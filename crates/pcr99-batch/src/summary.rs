@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use pcr99::Status;
-use pcr99_document::DoubtCode;
+use pcr99_document::{DoubtCode, PairResult};
 use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
@@ -29,14 +29,18 @@ pub struct Summary {
 impl Summary {
     /// Counts one more pair.
     pub fn count(&mut self, record: &Record) {
+        self.count_result(&record.result);
+    }
+
+    pub(crate) fn count_result(&mut self, result: &PairResult) {
         self.pairs += 1;
-        match record.result.status() {
+        match result.status() {
             Some(Status::Registered) => self.registered += 1,
             Some(Status::NotReliable) => self.not_reliable += 1,
             Some(Status::NoSolution) => self.no_solution += 1,
             None => self.failed += 1,
         }
-        if let Some(doubt) = record.result.doubt() {
+        if let Some(doubt) = result.doubt() {
             *self.doubts.entry(doubt).or_default() += 1;
         }
     }

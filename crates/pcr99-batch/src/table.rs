@@ -1,10 +1,10 @@
 //! Records as lines of the result files.
 
 use pcr99::Similarity;
-use pcr99_document::{Document, PairResult};
+use pcr99_document::{Document, PairResult, Seconds};
 use serde_json::{Map, Value};
 
-use crate::{csv, record::Record};
+use crate::csv;
 
 /// Name of a column, and its text in the row of a result.
 type Column = (&'static str, fn(&PairResult) -> String);
@@ -52,9 +52,9 @@ pub(crate) fn header() -> String {
 }
 
 /// Line of `results.csv`.
-pub(crate) fn line(record: &Record) -> String {
-    let mut cells: Vec<String> = COLUMNS.iter().map(|(_, value)| value(&record.result)).collect();
-    let model = record.result.document().and_then(Document::target_from_source);
+pub(crate) fn line(result: &PairResult) -> String {
+    let mut cells: Vec<String> = COLUMNS.iter().map(|(_, value)| value(result)).collect();
+    let model = result.document().and_then(Document::target_from_source);
     let matrix = model.as_ref().map(Similarity::matrix);
     for place in 0..MATRIX.len() {
         cells.push(number(matrix.map(|rows| rows[place / 4][place % 4])));
@@ -62,17 +62,11 @@ pub(crate) fn line(record: &Record) -> String {
     csv::line(cells.iter().map(String::as_str))
 }
 
-/// Line of `results.jsonl`.
-pub(crate) fn document_line(record: &Record) -> String {
-    record.result.to_json() + "\n"
-}
-
 /// Line of `times.csv`: seconds in total, and of each stage as JSON.
-pub(crate) fn times_line(record: &Record) -> String {
-    let seconds = &record.seconds;
+pub(crate) fn times_line(pair_id: &str, seconds: &Seconds) -> String {
     let stages: Map<String, Value> =
         seconds.stages().iter().map(|(stage, time)| (stage.clone(), Value::from(*time))).collect();
-    csv::line([&*record.row.pair_id, &number(Some(seconds.total())), &Value::Object(stages).to_string()])
+    csv::line([pair_id, &number(Some(seconds.total())), &Value::Object(stages).to_string()])
 }
 
 /// A number of a pair that ran.

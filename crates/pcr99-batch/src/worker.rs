@@ -34,7 +34,7 @@ const STACK: usize = 8 << 20;
 pub struct Worker {
     clouds: Arc<Clouds>,
     /// `None` where the system has no more threads; rayon's global threads do the work then.
-    pool: Option<ThreadPool>,
+    pool: Option<Arc<ThreadPool>>,
     solvers: Solvers,
 }
 
@@ -44,14 +44,22 @@ pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
 impl Worker {
     /// A worker that uses `threads` threads for one pair, at least one. The results do not depend on the number.
     pub fn new(clouds: Arc<Clouds>, threads: usize) -> Self {
-        let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).stack_size(STACK).build().ok();
-        Self { clouds, pool, solvers: Solvers::new() }
+        let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).stack_size(STACK).build();
+        Self { clouds, pool: pool.ok().map(Arc::new), solvers: Solvers::new() }
     }
 
     /// Runs the pairs of a chunk. After an interruption, it returns the records of the finished pairs.
     pub fn run_chunk(&mut self, chunk: &Chunk, interrupted: Interrupted<'_>) -> Vec<Record> {
         let base = Path::new(&chunk.base);
-        chunk.rows.iter().map_while(|row| self.run(row, base, interrupted)).collect()
+        self.inside(|worker| chunk.rows.iter().map_while(|row| worker.run(row, base, interrupted)).collect())
+    }
+
+    /// Calls `work` on a thread of this worker. Pairs that run there do not change threads, which would take as long as small ones themselves.
+    pub(crate) fn inside<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
+        match self.pool.clone() {
+            Some(pool) => pool.install(|| work(self)),
+            None => work(self),
+        }
     }
 
     /// Runs a pair of a manifest in the directory `base`; `None` when it was interrupted. Errors of the pair are in its record.

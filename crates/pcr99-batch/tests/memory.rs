@@ -1,13 +1,14 @@
-//! A manifest of a million rows is read in seconds, and its memory is that of its texts.
+//! A manifest of a million rows is read in seconds, and its memory is that of its texts. A batch adds the places of its results.
 
 #![expect(unsafe_code, reason = "an allocator that counts cannot be written without it")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use pcr99_batch::{Manifest, Settings};
+use pcr99_batch::{Directory, Ended, Manifest, RunOptions, Settings, run};
 
 /// The system's allocator, which remembers the most that was asked for.
 struct Counting;
@@ -36,6 +37,32 @@ static ALLOCATOR: Counting = Counting;
 
 /// One test, since the allocator counts for all threads.
 #[test]
+fn memory_is_that_of_the_bookkeeping() {
+    a_million_rows();
+    let [few, many] = [5_000, 25_000].map(batch);
+    // The place of a result takes 48 bytes, and a tree is two thirds full. Lists of work take 30.
+    let each = many.saturating_sub(few) / 20_000;
+    assert!(each < 150, "{few} bytes for 5000 pairs, {many} for 25000");
+}
+
+/// The most memory beside the manifest that a batch of `rows` pairs takes, in bytes.
+fn batch(rows: usize) -> usize {
+    let place = tempfile::tempdir().expect("a directory");
+    // Without a file, a result is short but is kept like any other.
+    let cells = (0..rows).map(|k| vec![format!("pair-{k}"), "nowhere.npy".to_owned()]);
+    let base = place.path().to_path_buf();
+    let manifest = Manifest::from_rows(&["pair_id", "pairs"], cells, "rows", base, &Settings::default());
+    let manifest = manifest.expect("a manifest");
+    let options = RunOptions { threads: NonZero::new(2), ..RunOptions::default() };
+    let before = NOW.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let mut directory = Directory::create(&place.path().join("out"), &manifest).expect("a directory");
+    let ended = run(&manifest, &mut directory, &options, &|| false, &mut |_| {}).expect("results");
+    assert_eq!(ended, Ended::Finished);
+    assert_eq!(directory.merge(&manifest).expect("results").failed, rows as u64);
+    MOST.load(Ordering::Relaxed) - before
+}
+
 fn a_million_rows() {
     const ROWS: usize = 1_000_000;
     let mut text = "pair_id,source,target,voxel,seed\n".to_owned();

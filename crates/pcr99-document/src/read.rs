@@ -56,6 +56,15 @@ pub(crate) fn document(value: Value) -> Result<Document, Error> {
     Ok(document)
 }
 
+/// A checked document of that kind from JSON text, without names of fields in mistakes: `None` for any.
+pub(crate) fn direct(text: &str, kind: Kind) -> Option<Document> {
+    let document = match kind {
+        Kind::Matches => Document::Matches(serde_json::from_str(text).ok()?),
+        Kind::Clouds => Document::Clouds(serde_json::from_str(text).ok()?),
+    };
+    check(&document).is_ok().then_some(document)
+}
+
 /// The transform of its three parts; `None` when one is missing or the rotation is none.
 pub(crate) fn similarity(
     scale: Option<f64>,

@@ -47,7 +47,7 @@ pub struct Batch {
     /// Number of threads [default: all cores]. The results do not depend on it.
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
     pub threads: Option<usize>,
-    /// Save results after this many pairs, and at least every ten seconds [default: 100].
+    /// Save results after this many pairs, at most ten times a second and at least every ten seconds [default: 100].
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
     pub chunk: Option<usize>,
     /// Memory for clouds that further pairs may use, in MiB [default: 1024].

@@ -79,8 +79,11 @@ pub fn panic_is_caught() -> bool {
     false
 }
 
-/// Size of the read buffer, in bytes.
+/// Largest size of the read buffer, in bytes.
 const BUFFER: usize = 128 * 1024;
+
+/// Smallest size of the read buffer, in bytes.
+const SMALL_BUFFER: usize = 4 * 1024;
 
 /// A file opened for reading.
 struct Source {
@@ -103,7 +106,10 @@ impl Source {
             return Err(FileError::Directory { file: label });
         }
         let size = meta.is_file().then_some(meta.len());
-        Ok(Self { reader: BufReader::with_capacity(BUFFER, file), size, label })
+        // A small file needs no large buffer, which would take longer than the file when many are read.
+        let capacity = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(BUFFER);
+        let reader = BufReader::with_capacity(capacity.clamp(SMALL_BUFFER, BUFFER), file);
+        Ok(Self { reader, size, label })
     }
 }
 
