@@ -160,7 +160,7 @@ impl Solver {
                 self.take_matches(problem, &mut sampling, progress)?;
             }
             while sampling.left > 0 {
-                if sampling.next % BETWEEN_STOPS == 0
+                if sampling.next.is_multiple_of(BETWEEN_STOPS)
                     && let Some(request) = stop()
                 {
                     return Some(request.into());
