@@ -82,7 +82,12 @@ const FACTS: &[[&str; 4]] = &[
         "pcr99/src/search/resample.rs",
         "MOST_INLIERS: usize = 24;",
     ],
-    ["explanation/search.md", "above −6 is looked at", "pcr99/src/search/resample.rs", "BARELY: f64 = -6.0;"],
+    [
+        "explanation/search.md",
+        "above −10 is looked at",
+        "pcr99/src/search/resample.rs",
+        "BARELY: f64 = -10.0;",
+    ],
     [
         "explanation/search.md",
         "a factor of `e⁶`",

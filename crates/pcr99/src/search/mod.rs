@@ -196,7 +196,9 @@ impl Solver {
             }
             None => self.search_with_any_threshold(&problem, params, stop),
         };
-        self.resample(&problem(delta), &mut found);
+        if self.resample(&problem(delta), &mut found) && given.is_none() {
+            self.settle_first(&problem(delta), &mut found);
+        }
         self.compare(&problem(delta), &mut found);
         if let (None, Some(best)) = (given, found.best.first()) {
             delta = best.delta;
@@ -272,6 +274,17 @@ impl Solver {
             {
                 found.best.insert(settled);
             }
+        }
+    }
+
+    /// Gives the best candidate the threshold that its own residuals suggest, where that does not cost evidence.
+    fn settle_first(&mut self, problem: &Problem<'_>, found: &mut Found) {
+        let Self { refiner, judge, .. } = self;
+        let Some(best) = found.best.first() else { return };
+        let settled = threshold::settle(problem.points, best, f64::INFINITY, &problem.model, refiner, judge);
+        if let Some(settled) = settled.filter(|settled| settled.evidence.log10_nfa <= best.evidence.log10_nfa)
+        {
+            found.best.replace_first(settled);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::random::Random;
 /// Largest number of inliers of such a consensus. Among more, a few wrong ones turn the transform little.
 const MOST_INLIERS: usize = 24;
 /// `log10_nfa` above which a consensus is looked at again. Right ones of ten matches in a thousand are mostly below.
-const BARELY: f64 = -6.0;
+const BARELY: f64 = -10.0;
 /// Largest number of candidates that are looked at.
 const CANDIDATES: usize = 2;
 /// Triplets tried for each. With six of ten inliers right, one in six triplets is right.
@@ -24,13 +24,14 @@ const TRIPLETS: usize = 48;
 const FEWER: usize = 2;
 
 impl Solver {
-    /// Replaces candidates of few matches that are barely beyond chance by better ones made from three of their inliers.
-    pub(super) fn resample(&mut self, problem: &Problem<'_>, found: &mut Found) {
+    /// Replaces candidates of few matches that are barely beyond chance by better ones made from three of their inliers. Returns whether there are any.
+    pub(super) fn resample(&mut self, problem: &Problem<'_>, found: &mut Found) -> bool {
         let is_weak = |candidate: &&Candidate| {
             (4..=MOST_INLIERS).contains(&candidate.inliers.len()) && candidate.evidence.log10_nfa > BARELY
         };
         let weak: Vec<Candidate> =
             found.best.all().iter().take(CANDIDATES).filter(is_weak).cloned().collect();
+        let mut is_better = false;
         let mut random = Random::new(0);
         let mut seen: Vec<Vec<u64>> = weak.iter().map(|candidate| candidate.mask.clone()).collect();
         for candidate in weak {
@@ -44,8 +45,10 @@ impl Solver {
                     refiner.refine_unless_seen(problem.points, model, &known, least, &mut seen, judge);
                 if let Some(better) = refined.filter(|refined| refined.is_better_than(&candidate)) {
                     found.best.insert(better);
+                    is_better = true;
                 }
             }
         }
+        is_better
     }
 }
