@@ -29,10 +29,10 @@ impl Seconds {
     /// ```
     /// use pcr99_base::clock::Seconds;
     ///
-    /// let search = Seconds::new(0.003, vec![("search", 0.003)]);
-    /// let input = Seconds::new(0.010, vec![(Seconds::READING, 0.009), (Seconds::PREPARING, 0.001)]);
+    /// let search = Seconds::new(0.25, vec![("search", 0.25)]);
+    /// let input = Seconds::new(0.5, vec![(Seconds::READING, 0.375), (Seconds::PREPARING, 0.125)]);
     /// let all = search.preceded_by(&input);
-    /// assert_eq!((all.total, all.stages[0].0, all.stages[2].0), (0.013, "reading", "search"));
+    /// assert_eq!((all.total, all.stages[0].0, all.stages[2].0), (0.75, "reading", "search"));
     /// ```
     #[must_use]
     pub fn preceded_by(mut self, earlier: &Self) -> Self {
