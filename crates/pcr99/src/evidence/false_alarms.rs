@@ -23,6 +23,9 @@ pub(super) struct Weight {
     pub(super) radius: f64,
     /// Independent inliers within the largest threshold.
     pub(super) places: usize,
+    /// log₁₀ of the number of sets of as many wrong matches that are expected to agree with this one transform, at the threshold that makes it smallest. The transform counts as
+    /// given, not as made to fit three of them.
+    pub(super) log10_at_transform: f64,
 }
 
 /// Computes the number of false alarms. Buffers are kept between calls.
@@ -109,10 +112,13 @@ impl FalseAlarms {
     pub(super) fn weigh(&self, n: usize, chance: &Chance, penalty: f64) -> Weight {
         let penalty = penalty * std::f64::consts::LN_10;
         let mut best = (penalty + log_nfa(n, 3.min(n), 0.0), f64::NEG_INFINITY);
+        let mut at_transform: f64 = best.0;
         for &(log_radius, count) in &self.steps {
             let count = count as usize;
             if count >= FEWEST {
-                let log_nfa = penalty + log_nfa(n, count, chance.log_at(log_radius));
+                let log_chance = chance.log_at(log_radius);
+                let log_nfa = penalty + log_nfa(n, count, log_chance);
+                at_transform = at_transform.min(log_nfa + 3.0 * log_chance);
                 if log_nfa < best.0 {
                     best = (log_nfa, log_radius);
                 }
@@ -123,6 +129,7 @@ impl FalseAlarms {
             log10_nfa: best.0 * std::f64::consts::LOG10_E,
             radius: libm::exp(best.1),
             places: last.1 as usize,
+            log10_at_transform: at_transform * std::f64::consts::LOG10_E,
         }
     }
 

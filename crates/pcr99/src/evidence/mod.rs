@@ -47,7 +47,7 @@ use pcr99_base::{
         near::{MOST_SCATTERED, Scattered, count_scattered},
         sums::sum,
     },
-    vector::distance_sq,
+    vector::{distance_sq, lower_median},
 };
 
 use crate::{Correspondences, Doubt, Similarity};
@@ -115,7 +115,12 @@ impl Evidence {
     /// Whether the consensus may be that of another motion: neither chance nor a single patch explains it. Another doubt, such as a few places, does not
     /// matter.
     pub(crate) fn may_rival(&self) -> bool {
-        self.exceeds_chance() && self.inlier_places >= FEWEST_PLACES
+        self.exceeds_chance() && self.has_places()
+    }
+
+    /// Whether the inliers are at more places than any transform can be made to fit.
+    pub(crate) fn has_places(&self) -> bool {
+        self.inlier_places >= FEWEST_PLACES
     }
 
     /// The doubt about a consensus with this number of `inliers`, or `None` when the evidence confirms it.
@@ -172,6 +177,8 @@ pub(crate) struct Weighed {
     pub(crate) surplus: f64,
     /// Whether it exceeds chance against evenly spread wrong matches that are all independent.
     pub(crate) stands_out: bool,
+    /// Independent inliers, where wrong matches would not agree as often with this one transform if it were given; else zero.
+    pub(crate) beyond_transform: usize,
 }
 
 /// Which matches a consensus is judged among.
@@ -213,6 +220,14 @@ const CLUMPED: f64 = 0.7;
 
 /// Radius of a place, relative to that of a patch, from which places are counted with the correlation that was measured.
 const PART_OF_PATCH: f64 = 0.25;
+
+/// Largest expected number (log₁₀) of agreements with one transform from which they are not chance. A search looks at some hundreds of transforms.
+const LARGEST_LOG10_AT_TRANSFORM: f64 = -4.0;
+
+/// Share of the matches near the inliers below which the inliers are in one small part of the scene, and how many of the inliers are looked at: the others may be
+/// there by chance.
+const SMALL_PART: f64 = 0.2;
+const MOST_INLIERS: f64 = 0.8;
 
 impl Judge {
     /// Forgets what was measured on earlier matches. `correlation_length`, in the target, is measured where it is not given.
@@ -300,7 +315,9 @@ impl Judge {
         };
         let exceeds_chance = evidence.exceeds_chance();
         let evidence = if exceeds_chance { self.complete(evidence, consensus, background) } else { evidence };
-        Weighed { evidence, surplus, stands_out }
+        let is_beyond = stands_out && weight.log10_at_transform <= LARGEST_LOG10_AT_TRANSFORM;
+        let beyond_transform = if is_beyond { weight.places } else { 0 };
+        Weighed { evidence, surplus, stands_out, beyond_transform }
     }
 
     /// The threshold at which the number of false alarms of a consensus is smallest; `None` when no threshold holds four independent inliers.
@@ -453,6 +470,8 @@ impl Judge {
             Some(counted_once) if counted_once >= PART_OF_PATCH * radius => evidence.inlier_places,
             _ => self.count_patches(consensus, radius),
         };
+        let inlier_places =
+            if inlier_places < CLEARLY_ENOUGH && is_small_part(consensus) { 1 } else { inlier_places };
         let others = consensus.points.len() - consensus.inliers.len();
         let wrong = others as f64 * background.chance(consensus.delta);
         let rotation_deviation_deg = rotation_deviation(consensus, wrong).to_degrees().min(180.0);
@@ -515,6 +534,32 @@ impl Judge {
         let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
         count_scattered(&points.b, inliers, step, radius * radius, &mut self.scattered)
     }
+}
+
+/// Whether the inliers are in one small part of the scene, on both sides. A few matches there may be an object that moved, or that stands elsewhere.
+fn is_small_part(consensus: &Consensus<'_>) -> bool {
+    [&consensus.points.a, &consensus.points.b]
+        .iter()
+        .all(|columns| share_near(columns, consensus.inliers) < SMALL_PART)
+}
+
+/// Share of all points in the smallest ball about the middle of the inliers that holds most of them.
+fn share_near(columns: &[Vec<f64>; 3], inliers: &[u32]) -> f64 {
+    let mut along = Vec::with_capacity(inliers.len());
+    let middle = columns.each_ref().map(|column| {
+        along.clear();
+        along.extend(inliers.iter().map(|&i| column[i as usize]));
+        lower_median(&mut along).unwrap_or(0.0)
+    });
+    let square = |i: usize| distance_sq(columns.each_ref().map(|column| column[i]), middle);
+    let mut squares: Vec<f64> = inliers.iter().map(|&i| square(i as usize)).collect();
+    let most = ((MOST_INLIERS * squares.len() as f64).ceil() as usize).saturating_sub(1);
+    if squares.is_empty() {
+        return 0.0;
+    }
+    let limit = *squares.select_nth_unstable_by(most, f64::total_cmp).1;
+    let n = columns[0].len();
+    (0..n).filter(|&i| square(i) <= limit).count() as f64 / n as f64
 }
 
 /// The inliers without those of the densest patch of this `radius`, of which the one with the smallest residual stays; `None` where no patch holds many of them.

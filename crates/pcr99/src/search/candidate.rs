@@ -3,7 +3,7 @@
 use pcr99_base::{
     Soa,
     kernel::{
-        consensus::Affine,
+        consensus::{Affine, squared_residual},
         edges::common,
         residuals::{mask_within, squared_residuals},
         sums::{fit_sums_within, sum},
@@ -35,6 +35,8 @@ pub(super) struct Candidate {
     pub(super) promoted: bool,
     /// Whether it exceeds chance against an even background. Then its pairs need not be tried again.
     pub(super) stands_out: bool,
+    /// Independent inliers, where wrong matches would not agree as often with this one transform if it were given; else zero.
+    beyond_transform: usize,
 }
 
 impl Candidate {
@@ -46,6 +48,11 @@ impl Candidate {
     /// Whether chance alone does not explain it. Its inliers may still be a single patch.
     pub(super) fn exceeds_chance(&self) -> bool {
         self.evidence.exceeds_chance()
+    }
+
+    /// Whether its inliers are at more places than any transform can be made to fit.
+    pub(super) fn has_places(&self) -> bool {
+        self.evidence.has_places()
     }
 
     /// Whether it comes before `other`. Candidates that chance does not explain come first, then those with more independent inliers beyond chance, then those
@@ -113,6 +120,24 @@ impl Model {
         self.fit_by(|known_scale| least_squares::fit_weighted(points, inliers, known_scale, &weight))
     }
 
+    /// The fit of a clique. Matches of a large clique that its fit does not explain are left out one by one: with an unknown scale, a wrong match may be consistent with
+    /// all others within the tolerance on the scale, and turn the fit away from all of them.
+    pub(super) fn fit_clique(&self, points: &Soa, clique: &[u32]) -> Option<Similarity> {
+        let mut model = self.fit(points, clique, |_| 1.0)?;
+        let mut kept = clique.to_vec();
+        while kept.len() > LARGE_CLIQUE.max(2 * clique.len() / 3) {
+            let affine = Affine::from(&model);
+            let square = |i: u32| squared_residual(points, &affine, i as usize);
+            let worst = (0..kept.len()).max_by(|&k, &l| square(kept[k]).total_cmp(&square(kept[l])))?;
+            if square(kept[worst]) <= self.delta * self.delta {
+                break;
+            }
+            kept.swap_remove(worst);
+            model = self.fit(points, &kept, |_| 1.0)?;
+        }
+        Some(model)
+    }
+
     /// The fit of all matches whose squared residual is at most `δ²`.
     fn fit_within(&self, points: &Soa, residuals: &[f64]) -> Option<Similarity> {
         let sums = fit_sums_within(points, residuals, self.delta * self.delta);
@@ -129,6 +154,9 @@ impl Model {
         }
     }
 }
+
+/// Number of members above which one of a clique may be left out. Wrong matches rarely form a larger one.
+const LARGE_CLIQUE: usize = 5;
 
 /// Penalty on `log10_nfa` of a fit whose scale was clamped. It may belong to a consensus outside the range, so it needs 10⁴ times
 /// the evidence.
@@ -159,8 +187,8 @@ impl Refiner {
         known: &Model,
         judge: &mut Judge,
     ) -> Option<Candidate> {
-        self.collect(points, &model, known.delta);
-        self.refine_collected(points, model, known, judge)
+        let model = self.converge(points, model, known)?;
+        self.judged(points, model, known, judge)
     }
 
     /// Like [`refine`](Self::refine), but returns `None` when a candidate in `found` already covers the inliers of `model`.
@@ -173,7 +201,11 @@ impl Refiner {
         found: &Best,
     ) -> Option<Candidate> {
         self.collect(points, &model, known.delta);
-        if found.covers(&self.mask) { None } else { self.refine_collected(points, model, known, judge) }
+        if found.covers(&self.mask) {
+            return None;
+        }
+        let model = self.converge_collected(points, model, known)?;
+        self.judged(points, model, known, judge)
     }
 
     /// Like [`refine`](Self::refine), but returns `None` when `model` has fewer than `least` inliers to start from, or when it is refined to inliers
@@ -191,7 +223,7 @@ impl Refiner {
         if count(&self.mask) < least {
             return None;
         }
-        let model = self.converge(points, model, known)?;
+        let model = self.converge_collected(points, model, known)?;
         if seen.contains(&self.mask) {
             return None;
         }
@@ -199,19 +231,25 @@ impl Refiner {
         self.judged(points, model, known, judge)
     }
 
-    fn refine_collected(
-        &mut self,
-        points: &Soa,
-        model: Similarity,
-        known: &Model,
-        judge: &mut Judge,
-    ) -> Option<Candidate> {
-        let model = self.converge(points, model, known)?;
-        self.judged(points, model, known, judge)
+    /// Refits to the inliers of `model` until they no longer change; `None` when fewer than three remain.
+    pub(super) fn converge(&mut self, points: &Soa, model: Similarity, known: &Model) -> Option<Similarity> {
+        self.collect(points, &model, known.delta);
+        self.converge_collected(points, model, known)
+    }
+
+    /// Exchanges the mask of the inliers collected last with `other`. Returns whether they were the same.
+    pub(super) fn swap_mask(&mut self, other: &mut Vec<u64>) -> bool {
+        std::mem::swap(&mut self.mask, other);
+        self.mask == *other
     }
 
     /// Refits to the inliers that were collected, and collects again, until they no longer change.
-    fn converge(&mut self, points: &Soa, mut model: Similarity, known: &Model) -> Option<Similarity> {
+    fn converge_collected(
+        &mut self,
+        points: &Soa,
+        mut model: Similarity,
+        known: &Model,
+    ) -> Option<Similarity> {
         for _ in 0..MOST_REFITS {
             let count = count(&self.mask);
             if count < 3 {
@@ -303,7 +341,7 @@ impl Refiner {
         }
         let consensus = self.consensus(points, &model, known);
         let penalty = if known.is_at_bound(&model) { AT_BOUND_PENALTY } else { 0.0 };
-        let Weighed { evidence, surplus, stands_out } =
+        let Weighed { evidence, surplus, stands_out, beyond_transform } =
             judge.weigh(&consensus, &known.background, penalty, known.scope);
         let rmse = if points.precision.is_empty() {
             (consensus.sum / self.inliers.len() as f64).sqrt()
@@ -312,7 +350,19 @@ impl Refiner {
         };
         let (inliers, mask) = (self.inliers.clone(), self.mask.clone());
         let delta = known.delta;
-        Some(Candidate { model, inliers, mask, rmse, evidence, surplus, delta, promoted: false, stands_out })
+        let promoted = false;
+        Some(Candidate {
+            model,
+            inliers,
+            mask,
+            rmse,
+            evidence,
+            surplus,
+            delta,
+            promoted,
+            stands_out,
+            beyond_transform,
+        })
     }
 
     /// Computes residuals and inlier mask of `model`.
@@ -412,7 +462,8 @@ impl Best {
     /// between 0 and 1.
     ///
     /// A rival is explained neither by chance nor by a single patch, and moves more than half of the best's inliers by more than `FAR` thresholds. One with more inliers than the best has
-    /// a ratio of 1.
+    /// a ratio of 1. It is a rival even if some transform would agree as well by chance, when its own would not: where wrong matches lead from one point of the scene to
+    /// another, more of them agree with the right transform than with others.
     pub(super) fn rival(&self, points: &Soa) -> Option<(usize, f64)> {
         let (best, others) = self.kept.split_first()?;
         let delta = best.delta;
@@ -427,14 +478,30 @@ impl Best {
             2 * some.clone().filter(|i| apart(i)).count() > some.len()
         };
         // Fewer of its inliers may count as independent, but a larger consensus is never refuted by that.
+        let is_larger = |other: &Candidate| other.inliers.len() > best.inliers.len();
         let ratio = |other: &Candidate| {
-            let is_larger = other.inliers.len() > best.inliers.len();
-            if is_larger { 1.0 } else { (other.surplus / best.surplus).clamp(0.0, 1.0) }
+            if is_larger(other) { 1.0 } else { (other.surplus / best.surplus).clamp(0.0, 1.0) }
         };
-        let rivals = others.iter().enumerate().filter(|(_, other)| other.evidence.may_rival() && far(other));
+        let within = |other: &Candidate| {
+            let affine = Affine::from(&other.model);
+            let near = |i: &&u32| squared_residual(points, &affine, **i as usize) <= delta * delta;
+            other.inliers.iter().filter(near).count()
+        };
+        let may_rival = |other: &Candidate| {
+            other.evidence.may_rival()
+                || (is_larger(other)
+                    && other.beyond_transform > best.beyond_transform
+                    && within(other) > best.inliers.len())
+        };
+        let rivals = others.iter().enumerate().filter(|(_, other)| may_rival(other) && far(other));
         let ratios = rivals.map(|(place, other)| (place + 1, ratio(other)));
         // The first of equals.
         ratios.rev().max_by(|one, other| one.1.total_cmp(&other.1))
+    }
+
+    /// Whether this candidate is among them, with the same threshold.
+    pub(super) fn has(&self, candidate: &Candidate) -> bool {
+        self.kept.iter().any(|kept| kept.delta == candidate.delta && kept.mask == candidate.mask)
     }
 
     /// Whether chance alone does not explain the best candidate.

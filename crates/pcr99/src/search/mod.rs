@@ -219,7 +219,7 @@ impl Solver {
     }
 
     /// Searches with one threshold after the other until one gives a registered consensus, then once more with the threshold that suits that
-    /// consensus. Returns the threshold and what was found.
+    /// consensus, unless the search before showed already that nothing was missed. Returns the threshold and what was found.
     fn search_with_any_threshold<'a>(
         &mut self,
         problem: &impl Fn(f64) -> Problem<'a>,
@@ -228,11 +228,13 @@ impl Solver {
     ) -> (f64, Found) {
         let extent = problem(1.0).model.background.extent();
         let mut found = Found::new(params.candidates());
+        let mut last = None;
         for rung in threshold::LADDER {
             let problem = problem(rung * extent);
             let here = self.search(&problem, params, Effort::Limited, None, stop);
             found.add(&here);
             self.settle(&problem, &here, None, &mut found);
+            last = Some(here);
             if found.was_ended() || registered(&found.best).is_some() {
                 break;
             }
@@ -245,8 +247,15 @@ impl Solver {
             found.best.replace_first(tighter.clone());
             best = tighter.clone();
         }
-        if !found.was_ended() && best.is_registered() {
-            let problem = problem(best.delta);
+        if found.was_ended() || !best.is_registered() {
+            return (best.delta, found);
+        }
+        let problem = problem(best.delta);
+        let progress = Progress::new(&problem, params, Effort::Full, Some(&best));
+        let hidden = last.as_ref().and_then(|last| last.hidden_beside(&best));
+        if last.zip(hidden).is_some_and(|(last, hidden)| progress.is_shown(&last.shown, hidden)) {
+            (found.stopped_because, found.sought_rivals) = (StopReason::Confident, true);
+        } else {
             let here = self.search(&problem, params, Effort::Full, Some(&best), stop);
             found.add(&here);
             self.settle(&problem, &here, tighter.as_ref(), &mut found);
@@ -265,7 +274,7 @@ impl Solver {
         let Self { refiner, judge, .. } = self;
         let (points, model) = (problem.points, &problem.model);
         for (k, candidate) in here.best.all().iter().enumerate() {
-            if k > 0 && !candidate.stands_out {
+            if k > 0 && !candidate.stands_out || found.best.has(candidate) {
                 continue;
             }
             let settled = threshold::settle(points, candidate, f64::INFINITY, model, refiner, judge);
@@ -292,8 +301,10 @@ impl Solver {
     /// is then the same for all. So is the probability of a chance agreement by which they are ordered.
     fn compare(&mut self, problem: &Problem<'_>, found: &mut Found) {
         let Self { refiner, judge, .. } = self;
+        // Many matches that lead to one point agree wherever it is. They would be compared with themselves.
+        let is_compared = |c: &&Candidate| c.stands_out && c.has_places();
         let models: Vec<_> =
-            found.best.all().iter().filter(|c| c.stands_out).map(|candidate| candidate.model).collect();
+            found.best.all().iter().filter(is_compared).map(|candidate| candidate.model).collect();
         if models.len() < 2 {
             return;
         }

@@ -18,7 +18,7 @@ impl Solver {
         found: Found,
         near_rival: Option<(Candidate, f64)>,
     ) -> Registration {
-        let Found { best, counters, stopped_because, sought_rivals } = found;
+        let Found { best, counters, stopped_because, sought_rivals, .. } = found;
         let mut candidates: Vec<crate::Candidate> = best
             .all()
             .iter()

@@ -3,8 +3,11 @@
 use super::{
     Params, Problem,
     budget::{Budget, Effort},
-    candidate::{Best, Candidate},
+    candidate::{Best, Candidate, Model},
+    star::Sample,
 };
+use pcr99_base::kernel::edges::common;
+
 use crate::{Counters, Evidence, StopReason, evidence::fewest_inliers};
 
 /// Number of right matches that a subset must hold for their consensus to be recognised.
@@ -18,6 +21,13 @@ const MISSED_RIVALS: f64 = 0.001;
 /// Smallest number of candidates that are kept: rivals are among them.
 const FEWEST_CANDIDATES: usize = 5;
 
+/// Ratio of two thresholds up to which a search with the smaller one finds what there is with the larger one: with noise of a fifth of the larger one, one right match
+/// in a thousand is farther away than the smaller one.
+const HARDLY_LARGER: f64 = 1.25;
+
+/// Smallest threshold that a consensus may turn out to have, relative to the one that it was found with. With a smaller one, a last search is needed.
+const FAR_SMALLER: f64 = 0.1;
+
 /// What a search found, and why it ended.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -26,6 +36,17 @@ pub(super) struct Found {
     pub(super) stopped_because: StopReason,
     /// Whether a rival of the best would have been found, up to the accepted probability.
     pub(super) sought_rivals: bool,
+    pub(super) shown: Shown,
+}
+
+/// What a search looked at: it shows that a consensus of a given size was not missed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shown {
+    /// Stars that were sampled.
+    pub(super) stars: Vec<Sample>,
+    /// Pairs that were examined in rounds, and the size of the last subset.
+    pairs: u64,
+    subset: usize,
 }
 
 impl Found {
@@ -37,12 +58,22 @@ impl Found {
             counters,
             stopped_because: StopReason::Exhausted,
             sought_rivals: false,
+            shown: Shown::default(),
         }
     }
 
     /// Whether the caller ended the search.
     pub(super) fn was_ended(&self) -> bool {
         self.stopped_because.is_request()
+    }
+
+    /// Number of matches that the only candidate of this search explains and `best`, which has a threshold of its own, does not; `None` when there are
+    /// several candidates, or when its threshold is larger than that of this search.
+    pub(super) fn hidden_beside(&self, best: &Candidate) -> Option<usize> {
+        let mut candidates = self.best.all().iter().filter(|candidate| candidate.stands_out);
+        let (Some(only), None) = (candidates.next(), candidates.next()) else { return None };
+        let shared = common(&only.mask, &best.mask) as usize;
+        (best.delta <= HARDLY_LARGER * only.delta).then(|| only.inliers.len() - shared)
     }
 
     /// Takes over what a later search did and why it ended, but not its candidates.
@@ -58,8 +89,6 @@ impl Found {
 pub(super) struct Progress {
     pub(super) found: Found,
     pub(super) budget: Budget,
-    /// Pairs examined.
-    examined: u64,
     /// Number of matches.
     n: usize,
     /// Accepted probability that a larger consensus is missed.
@@ -68,6 +97,8 @@ pub(super) struct Progress {
     random_subsets: bool,
     /// Number of inliers from which a consensus may exceed chance.
     fewest_inliers: usize,
+    /// Inliers of the best that a smaller threshold may leave out, because they are there by chance.
+    by_chance: usize,
 }
 
 impl Progress {
@@ -79,29 +110,33 @@ impl Progress {
         start: Option<&Candidate>,
     ) -> Self {
         let n = problem.points.len();
+        let Model { delta, background, .. } = &problem.model;
+        // What is found with limited effort will have a threshold of its own, which may be far smaller.
+        let (by_chance, smallest) = match effort {
+            Effort::Full => (0, *delta),
+            Effort::Limited => (at_most(n as f64 * background.chance(*delta)), FAR_SMALLER * delta),
+        };
         let mut found = Found::new(params.candidates());
         start.into_iter().for_each(|candidate| found.best.insert(candidate.clone()));
         Self {
             found,
             budget: Budget::new(effort, params),
-            examined: 0,
             n,
             miss_probability: params.miss_probability(),
             random_subsets: problem.weights.is_none(),
-            fewest_inliers: fewest_inliers(n, problem.model.delta, &problem.model.background),
+            fewest_inliers: fewest_inliers(n, smallest, background),
+            by_chance,
         }
     }
 
     /// Ends the search of a subset of `size` matches.
     pub(super) fn end(mut self, reason: StopReason, size: usize) -> Found {
+        self.found.shown.subset = size;
         let rival = self.goals().last();
-        let is_sought = |rival: Goal| {
-            let is_within = size == self.n || self.is_likely_within(rival, size);
-            is_within && rival.needed_pairs(self.n) <= self.examined as f64
-        };
         let is_complete = reason == StopReason::Exhausted && size == self.n;
-        self.found.sought_rivals =
-            reason == StopReason::Confident || is_complete || rival.is_some_and(is_sought);
+        self.found.sought_rivals = reason == StopReason::Confident
+            || is_complete
+            || rival.is_some_and(|rival| self.is_shown_by_pairs(rival, &self.found.shown));
         self.found.stopped_because = reason;
         self.found
     }
@@ -110,7 +145,7 @@ impl Progress {
     pub(super) fn count(&mut self, pairs: u64) {
         self.found.counters.pairs += pairs;
         if self.budget.covers_chunk() {
-            self.examined += pairs;
+            self.found.shown.pairs += pairs;
         }
     }
 
@@ -138,7 +173,7 @@ impl Progress {
     pub(super) fn goals(&self) -> impl Iterator<Item = Goal> + use<> {
         let Self { n, miss_probability, .. } = *self;
         let goals = registered(&self.found.best).map(|best| {
-            let inliers = best.inliers.len();
+            let inliers = best.inliers.len().saturating_sub(self.by_chance).max(self.fewest_inliers);
             [
                 Goal { right: (inliers + 1).min(n), miss_probability },
                 Goal {
@@ -165,7 +200,7 @@ impl Progress {
     /// Number of pairs still to be examined before the search may stop; `None` while nothing is registered.
     pub(super) fn pairs_left(&self) -> Option<f64> {
         let needed = self.goals().map(|goal| goal.needed_pairs(self.n));
-        needed.reduce(f64::max).map(|needed| (needed - self.examined as f64).max(0.0))
+        needed.reduce(f64::max).map(|needed| (needed - self.found.shown.pairs as f64).max(0.0))
     }
 
     /// Whether a subset holds enough of what must not be missed; `None` while nothing is registered.
@@ -177,6 +212,23 @@ impl Progress {
     /// Whether a subset holds enough of a consensus, up to the accepted probability.
     fn is_likely_within(&self, goal: Goal, size: usize) -> bool {
         self.random_subsets && has_too_few(self.n, goal.right, size) <= goal.miss_probability
+    }
+
+    /// Whether an earlier search, with a threshold that was not smaller, showed that nothing was missed. That search did not look at pairs that its own candidate explains;
+    /// `hidden` of its inliers are none of the best, and may belong to what must not be missed.
+    pub(super) fn is_shown(&self, shown: &Shown, hidden: usize) -> bool {
+        let mut goals = self.goals().peekable();
+        goals.peek().is_some()
+            && goals.all(|goal| {
+                let goal = Goal { right: goal.right.saturating_sub(hidden).max(1), ..goal };
+                self.is_shown_by_pairs(goal, shown) || goal.stars_left(self.n, &shown.stars) <= 0.0
+            })
+    }
+
+    /// Whether the pairs that were examined show that a consensus was not missed.
+    fn is_shown_by_pairs(&self, goal: Goal, shown: &Shown) -> bool {
+        let is_within = shown.subset == self.n || self.is_likely_within(goal, shown.subset);
+        is_within && goal.needed_pairs(self.n) <= shown.pairs as f64
     }
 
     /// Whether nothing that must not be missed was missed, up to the accepted probabilities.
@@ -201,10 +253,22 @@ impl Goal {
         libm::log(self.miss_probability) / libm::log1p(-RECOGNITION_RATE * share * share)
     }
 
+    /// Centres to be sampled beside these stars so that it is not missed, if each of its own showed it.
+    pub(super) fn stars_left(self, n: usize, stars: &[Sample]) -> f64 {
+        let share = self.right as f64 / n as f64;
+        let wanted = 1.0 - libm::exp(libm::log(self.miss_probability) / self.right as f64);
+        wanted * n as f64 - stars.iter().map(|sample| sample.showing(share)).sum::<f64>()
+    }
+
     /// Smallest subset that holds enough of it, with a little to spare: the number of inliers may still change by a few.
     fn smallest_subset(self, n: usize) -> usize {
         smallest_subset(n, self.right - self.right / 32, self.miss_probability)
     }
+}
+
+/// A number that chance rarely exceeds where it gives `expected` on average.
+fn at_most(expected: f64) -> usize {
+    (expected + 2.0 * expected.sqrt()).ceil() as usize
 }
 
 /// Smallest subset that holds enough of the `right` matches, up to that probability of a miss.

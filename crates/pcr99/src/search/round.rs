@@ -226,7 +226,7 @@ impl Solver {
         if !self.clique.grow(&self.edges, pair, least) {
             return None;
         }
-        let model = problem.model.fit(&self.subset.points, &self.clique.members, |_| 1.0)?;
+        let model = problem.model.fit_clique(&self.subset.points, &self.clique.members)?;
         progress.found.counters.hypotheses += 1;
         // Refined only when it explains the clique it was made from, and not far fewer matches than the best.
         let best = local.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());

@@ -152,7 +152,10 @@ impl Solver {
         loop {
             let windows = problem.model.known_scale.is_none().then_some(&self.stars.windows);
             match sampling.plan(problem, windows, progress) {
-                Plan::Confident => return Some(StopReason::Confident),
+                Plan::Confident => {
+                    progress.found.shown.stars = sampling.samples(windows);
+                    return Some(StopReason::Confident);
+                }
                 Plan::GiveUp => return None,
                 Plan::Sample => {}
             }
@@ -316,7 +319,7 @@ impl Solver {
     fn try_star(&mut self, problem: &Problem<'_>, progress: &mut Progress) -> Option<()> {
         let Self { stars, clique, refiner, judge, .. } = self;
         clique.members.iter_mut().for_each(|member| *member = stars.members[*member as usize]);
-        let model = problem.model.fit(problem.points, &clique.members, |_| 1.0)?;
+        let model = problem.model.fit_clique(problem.points, &clique.members)?;
         progress.found.counters.hypotheses += 1;
         let best = &mut progress.found.best;
         let (some, all) = (stars.members.len(), problem.points.len());
@@ -463,8 +466,12 @@ impl Sampling {
         if self.next >= most {
             return Plan::GiveUp;
         }
-        let mut missing: Vec<Missing> =
-            progress.goals().map(|goal| self.missing(&goal, n, windows)).collect();
+        let samples = self.samples(windows);
+        let missing = |goal: Goal| Missing {
+            share: goal.right as f64 / n as f64,
+            centres: goal.stars_left(n, &samples),
+        };
+        let mut missing: Vec<Missing> = progress.goals().map(missing).collect();
         if missing.is_empty() {
             return self.plan_first(most, windows);
         }
@@ -511,16 +518,28 @@ impl Sampling {
         Plan::Sample
     }
 
-    /// What is still to be done so that a consensus is not missed.
-    fn missing(&self, goal: &Goal, n: usize, windows: Option<&Windows>) -> Missing {
-        let share = goal.right as f64 / n as f64;
-        let wanted = 1.0 - libm::exp(libm::log(goal.miss_probability) / goal.right as f64);
-        let done = |sampled: &Sampled| {
+    /// The stars that were sampled.
+    fn samples(&self, windows: Option<&Windows>) -> Vec<Sample> {
+        let sample = |sampled: &Sampled| {
             let star = Star { least: sampled.least, ..self.star(sampled.level, windows) };
-            recognition(share, &star, self.rates) * sampled.centres as f64
+            Sample { star, rates: self.rates, centres: sampled.centres }
         };
-        let done: f64 = self.sampled.iter().map(done).sum();
-        Missing { share, centres: wanted * n as f64 - done }
+        self.sampled.iter().map(sample).collect()
+    }
+}
+
+/// Stars of one kind that were sampled.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    star: Star,
+    rates: Rates,
+    centres: usize,
+}
+
+impl Sample {
+    /// Number of centres, each counted with the probability that it shows a consensus of this `share` of the matches if it belongs to it.
+    pub(super) fn showing(&self, share: f64) -> f64 {
+        recognition(share, &self.star, self.rates) * self.centres as f64
     }
 }
 

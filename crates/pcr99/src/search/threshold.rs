@@ -49,24 +49,22 @@ pub(super) fn settle(
 ) -> Option<Candidate> {
     let extent = model.background.extent();
     let at = |delta: f64| Model { delta, ..*model };
-    let mut settled = candidate.clone();
+    let (mut transform, mut delta) = (candidate.model, candidate.delta);
+    let mut inliers = candidate.mask.clone();
     for _ in 0..ITERATIONS {
-        let reach = (LOOK_AHEAD * settled.delta).min(WIDEST_CORE * extent).min(farthest);
+        let reach = (LOOK_AHEAD * delta).min(WIDEST_CORE * extent).min(farthest);
         // Too few inliers say nothing about the noise.
-        let Some((radius, residuals)) = refiner.core(points, &settled.model, &at(reach), judge) else {
+        let Some((radius, residuals)) = refiner.core(points, &transform, &at(reach), judge) else {
             break;
         };
         let sigma = core_deviation(radius, residuals, points.len(), model);
-        let delta =
-            (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(WIDEST * extent).min(farthest);
-        let next = refiner.refine(points, settled.model, &at(delta), judge)?;
-        let done = next.inliers == settled.inliers;
-        settled = next;
-        if done {
+        delta = (DEVIATIONS * sigma).max(4.0 * model.background.finest()).min(WIDEST * extent).min(farthest);
+        transform = refiner.converge(points, transform, &at(delta))?;
+        if refiner.swap_mask(&mut inliers) {
             break;
         }
     }
-    Some(settled)
+    refiner.judge(points, transform, &at(delta), judge)
 }
 
 /// Standard deviation of a coordinate, from the squared residuals within the radius at which the consensus is clearest among `n` matches.
