@@ -33,6 +33,8 @@ const GAP_DISTANCE: f64 = 3.5;
 const BAND: f64 = 0.15;
 /// Smallest logarithm of the ratio of the likelihoods of two modes and one.
 const LEAST_LOG_RATIO: f64 = 6.0;
+/// Logarithm of that ratio from which matches half-way between the modes count as at one of them by chance.
+const FAR_BETTER: f64 = 10.0;
 /// Iterations of the fit of two motions.
 const ITERATIONS: usize = 15;
 /// Smallest size of the second mode, relative to the first.
@@ -110,10 +112,13 @@ fn along(points: &Soa, pool: &[u32], models: &[Similarity; 2], variance: f64) ->
 }
 
 /// Whether matches cluster at both ends of their lines: a mixture of two Gaussians explains them much better than one broad cluster, and fewer
-/// lie half-way than at the smaller mode.
+/// lie half-way than at the smaller mode. Where the mixture explains them far better, as many may lie half-way as chance puts there.
 fn is_two(along: &[(f64, f64)], variance: f64) -> bool {
-    let [first, between, second] = gap(along, variance);
-    between < first.min(second) && log_ratio(along) > LEAST_LOG_RATIO
+    let [first, between, second] = gap(along, variance).map(|count| count as f64);
+    let fewer = first.min(second);
+    let log_ratio = log_ratio(along);
+    between < fewer && log_ratio > LEAST_LOG_RATIO
+        || between <= fewer + fewer.sqrt() && log_ratio > FAR_BETTER
 }
 
 /// Number of matches at the first mode, half-way and at the second.
