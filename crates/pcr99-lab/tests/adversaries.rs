@@ -169,3 +169,93 @@ fn a_path_is_registered_in_any_order_of_its_rows() {
         assert!(reversed.is_registered(), "{seed}, reversed: {}", reversed.reason());
     }
 }
+
+/// Where wrong matches lead from one point of a scene to another, chance agrees more often with the right transform than with any other. A smaller motion, to which that does
+/// not apply, must not be registered in its place.
+#[test]
+fn a_smaller_motion_among_points_of_one_scene_is_not_registered() {
+    for seed in 0..60 {
+        let mut scene = Scene::new(6000 + seed);
+        let points: Vec<[f64; 3]> = (0..150).map(|_| scene.in_cube()).collect();
+        let second = Scene::new(6500 + seed).truth;
+        for (k, point) in points.iter().enumerate() {
+            match k {
+                0..12 => scene.right(*point, 1e-3),
+                12..20 => scene.follow(*point, &second, 1e-3),
+                _ => {
+                    let other = scene.random.below(points.len());
+                    scene.wrong(*point, points[other]);
+                }
+            }
+        }
+        for threshold in [None, Some(5e-3)] {
+            let found = scene.solve(threshold);
+            let error = scene.error(&found, 12);
+            assert!(!found.is_registered() || error < 0.02, "{seed} {threshold:?}: off by {error:.1e}");
+        }
+    }
+}
+
+/// Eight points of an object that stands elsewhere agree, but say nothing about the scene.
+#[test]
+fn an_object_that_stands_elsewhere_is_not_the_scene() {
+    for seed in 0..60 {
+        let mut scene = Scene::new(7000 + seed);
+        let moved = Scene::new(7500 + seed).truth;
+        let center = scene.in_cube();
+        for _ in 0..8 {
+            let offset = scene.in_cube();
+            let point = std::array::from_fn(|axis| center[axis] + 0.2 * offset[axis]);
+            scene.follow(point, &moved, 1e-3);
+        }
+        for _ in 0..150 {
+            let (one, other) = (scene.in_cube(), moved.apply(scene.in_cube()));
+            scene.source.push(one);
+            scene.target.push(other);
+        }
+        let found = scene.solve(Some(5e-3));
+        assert!(!found.is_registered(), "{seed}: {}", found.reason());
+    }
+}
+
+/// Repeated rows and hubs, to which many matches lead, hide the evidence of the others.
+#[test]
+fn repeated_matches_count_once() {
+    for seed in 0..20 {
+        let mut scene = Scene::new(8000 + seed);
+        for _ in 0..24 {
+            let point = scene.in_cube();
+            scene.right(point, 1e-3);
+        }
+        let pairs: Vec<_> = scene.source.iter().copied().zip(scene.target.iter().copied()).collect();
+        let repeated = |(source, target): &([f64; 3], [f64; 3])| std::iter::repeat_n((*source, *target), 6);
+        (scene.source, scene.target) = pairs.iter().flat_map(repeated).unzip();
+        let found = scene.solve(Some(5e-3));
+        assert!(found.is_registered() && scene.error(&found, 24) < 5e-3, "{seed}: {}", found.reason());
+        assert_eq!(found.inliers.len(), 6 * 24, "{seed}: all copies are inliers");
+        let hub = scene.in_cube();
+        for _ in 0..300 {
+            let point = scene.in_cube();
+            scene.source.push(point);
+            scene.target.push(hub);
+        }
+        let found = scene.solve(Some(5e-3));
+        assert!(found.is_registered() && scene.error(&found, 24) < 5e-3, "{seed}: {}", found.reason());
+    }
+}
+
+/// With an unknown scale, a match that is wrong by little may be consistent with all others within the tolerance on the scale. It must not hide the majority.
+#[test]
+fn a_majority_is_found_beside_near_misses() {
+    for seed in 0..40 {
+        let mut scene = Scene::new(9000 + seed);
+        for k in 0..40 {
+            let point = scene.in_cube();
+            scene.right(point, if k < 22 { 1e-4 } else { 0.02 });
+        }
+        let pairs = Correspondences::new(&scene.source, &scene.target).expect("valid matches");
+        let params = Params::new().with_threshold(5e-4).expect("a threshold");
+        let found = pcr99::solve(&pairs, Scale::Unknown, &params).expect("valid input");
+        assert!(found.is_registered() && scene.error(&found, 22) < 5e-4, "{seed}: {}", found.reason());
+    }
+}

@@ -47,9 +47,18 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
         evidence.rotation_deviation_deg = evidence.rotation_deviation_deg.max(off);
     }
     let rmse = least_squares::rmse(pairs.points(), &inliers, &model);
-    let candidate = Candidate::new(*target_from_source, inliers.len(), evidence);
     let open = Doubt::LooseRotation { deviation_deg: 180.0 };
-    let doubt = evidence.doubt(inliers.len()).or((!fixed).then_some(open));
+    let mut doubt = evidence.doubt(inliers.len()).or((!fixed).then_some(open));
+    // Repeated matches say nothing new, but the number of false alarms pays for each of them.
+    if matches!(doubt, Some(Doubt::Chance { .. }))
+        && let Some(fewer) = pairs.without_repeats()
+    {
+        let again = assess(&fewer, target_from_source, threshold);
+        if let (None, Some(without)) = (again.doubt, again.evidence) {
+            (doubt, evidence) = (None, without);
+        }
+    }
+    let candidate = Candidate::new(*target_from_source, inliers.len(), evidence);
     Registration {
         status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
         doubt,

@@ -1,7 +1,9 @@
-//! Checked matches in normalised coordinates: [`frame`] has origin and unit, [`collinear`] the test for points on one line.
+//! Checked matches in normalised coordinates: [`frame`] has origin and unit, [`collinear`] the test for points on one line, [`repeats`] the matches that say nothing
+//! new.
 
 mod collinear;
 mod frame;
+mod repeats;
 
 use pcr99_base::{
     Soa,

@@ -71,7 +71,7 @@ use self::{
 use pcr99_base::{Soa, clock::Clock};
 
 use crate::{
-    Correspondences, Error, Registration, Scale, StopReason,
+    Correspondences, Doubt, Error, Registration, Scale, StopReason,
     evidence::{Background, Judge, Scope},
     stop::{self, StopCheck},
 };
@@ -183,6 +183,24 @@ impl Solver {
         params: &Params,
         stop: StopCheck<'_>,
     ) -> Result<Registration, Error> {
+        let found = self.solve_all(pairs, scale, params, stop);
+        let is_chance = matches!(found.doubt, Some(Doubt::Chance { .. } | Doubt::NoConsensus { .. }));
+        if !is_chance || found.stopped_because.is_request() {
+            return Ok(found);
+        }
+        let Some(fewer) = pairs.without_repeats() else { return Ok(found) };
+        let again = self.solve_all(&fewer, scale, params, stop);
+        Ok(if again.is_registered() { again.among(pairs, &found) } else { found })
+    }
+
+    /// Registers `pairs`, repeated ones included.
+    fn solve_all(
+        &mut self,
+        pairs: &Correspondences,
+        scale: Scale,
+        params: &Params,
+        stop: StopCheck<'_>,
+    ) -> Registration {
         let mut clock = Clock::start();
         let background = Background::of_matches(pairs);
         let problem = |delta: f64| Problem::new(pairs, scale, delta, background);
@@ -215,7 +233,7 @@ impl Solver {
         let mut registration = self.outcome(pairs, &problem(delta), threshold, found, near_rival);
         registration.candidates.truncate(params.candidates());
         clock.lap("evidence");
-        Ok(Registration { seconds: clock.stop(), ..registration })
+        Registration { seconds: clock.stop(), ..registration }
     }
 
     /// Searches with one threshold after the other until one gives a registered consensus, then once more with the threshold that suits that

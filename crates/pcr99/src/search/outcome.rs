@@ -1,8 +1,11 @@
 //! The result of a search, in the caller's units.
 
-use pcr99_base::kernel::{
-    consensus::{Affine, squared_residual},
-    sums::sum,
+use pcr99_base::{
+    kernel::{
+        consensus::{Affine, squared_residual},
+        sums::sum,
+    },
+    least_squares,
 };
 
 use super::{Problem, Solver, candidate::Candidate, progress::Found};
@@ -81,5 +84,34 @@ impl Solver {
             parameters: problem.model.parameters(),
         };
         self.judge.complete(candidate.evidence, &consensus, &problem.model.background)
+    }
+}
+
+impl Registration {
+    /// This result for all `pairs`, of which some were left out because they repeat others. `earlier` is the search that was made before.
+    pub(super) fn among(self, pairs: &Correspondences, earlier: &Self) -> Self {
+        let Some(transform) = self.target_from_source else { return self };
+        let model = pairs.inward(&transform);
+        let affine = Affine::from(&model);
+        let delta = self.threshold / pairs.target_length_outward(1.0);
+        let follows = |i: &u32| squared_residual(pairs.points(), &affine, *i as usize) <= delta * delta;
+        let inliers: Vec<u32> = (0..pairs.len() as u32).filter(follows).collect();
+        let rmse = least_squares::rmse(pairs.points(), &inliers, &model);
+        let mut candidates = self.candidates;
+        if let Some(first) = candidates.first_mut() {
+            first.inlier_count = inliers.len();
+        }
+        let mut counters = self.counters;
+        counters.pairs += earlier.counters.pairs;
+        counters.hypotheses += earlier.counters.hypotheses;
+        Self {
+            correspondences: pairs.len(),
+            inliers: inliers.into_iter().map(|i| i as usize).collect(),
+            inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+            candidates,
+            counters,
+            seconds: self.seconds.preceded_by(&earlier.seconds),
+            ..self
+        }
     }
 }
