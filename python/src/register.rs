@@ -37,7 +37,7 @@ impl PreparedCloud {
         let points: Vec<[f64; 3]> = rows(&points)?;
         let normals: Option<Vec<[f64; 3]>> = normals.map(|normals| rows(&normals)).transpose()?;
         let cloud = work::run(py, move || {
-            let raw = RawCloud::new(&points).with_viewpoint(viewpoint)?.with_normals(normals.as_deref())?;
+            let raw = RawCloud::new(points).with_viewpoint(viewpoint)?.with_normals(normals.as_deref())?;
             Ok(work::with_threads(threads, || pcr99_cloud::PreparedCloud::new(raw))??)
         })?;
         Ok(Self { cloud: Arc::new(cloud) })

@@ -139,7 +139,7 @@ impl Input {
 fn prepare(path: &Path, preparing: &Cell<Duration>) -> Prepared {
     let cloud = read_cloud(path).map_err(|error| error.to_string())?;
     let start = Instant::now();
-    let prepared = RawCloud::try_from(&cloud)
+    let prepared = RawCloud::try_from(cloud)
         .and_then(PreparedCloud::new)
         .map(Arc::new)
         .map_err(|error| format!("`{}`: {error}", path.display()));

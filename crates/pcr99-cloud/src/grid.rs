@@ -1,23 +1,29 @@
 //! Cubic cells: their keys, and a table from key to cell number.
 
-/// Bits of a key for each axis.
-const BITS: u32 = 21;
-/// Index of the cell at the origin on each axis. Points more than this many cells away are strays.
-const MIDDLE: f64 = (1 << (BITS - 1)) as f64;
+use pcr99_base::kernel::cells::{STRAY, cell_key, cell_keys};
+
+/// Number of points whose keys are computed at a time.
+const BLOCK: usize = 256;
 
 /// Key of the cell of `point`, which is relative to the centre of its cloud; `None` for a stray a million cells away.
 #[inline]
 pub(crate) fn key_of(point: [f64; 3], inverse_cell: f64) -> Option<u64> {
-    let mut key = 0;
-    for x in point {
-        let place = x * inverse_cell + MIDDLE;
-        // NaN is not inside either. The coordinate is positive here, so truncation gives the cell.
-        if !(1.0..2.0 * MIDDLE).contains(&place) {
-            return None;
+    Some(cell_key(point, inverse_cell)).filter(|key| *key != STRAY)
+}
+
+/// Calls `found` with the index of each point and the key of its cell; `None` for strays.
+pub(crate) fn for_each_key(
+    points: &[[f64; 3]],
+    inverse_cell: f64,
+    mut found: impl FnMut(usize, Option<u64>),
+) {
+    let mut keys = [0; BLOCK];
+    for (number, block) in points.chunks(BLOCK).enumerate() {
+        cell_keys(block, inverse_cell, &mut keys);
+        for (k, &key) in keys[..block.len()].iter().enumerate() {
+            found(number * BLOCK + k, Some(key).filter(|key| *key != STRAY));
         }
-        key = key << BITS | place as i64 as u64;
     }
-    Some(key)
 }
 
 /// Hash of some words: every bit depends on every bit of them.
@@ -38,10 +44,13 @@ pub(crate) struct KeyTable {
 }
 
 const FREE: u32 = u32::MAX;
+/// Number of slots of a small table.
+const FIRST_SLOTS: usize = 1024;
 
 impl KeyTable {
-    pub(crate) fn new() -> Self {
-        Self { slots: vec![FREE; 1024], keys: Vec::new() }
+    /// An empty table.
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new(), keys: Vec::new() }
     }
 
     /// Keys in the order of their numbers.
@@ -52,6 +61,9 @@ impl KeyTable {
     /// Number of `key`: a new one when the key was not seen before.
     #[inline]
     pub(crate) fn number(&mut self, key: u64) -> usize {
+        if 2 * self.keys.len() >= self.slots.len() {
+            self.grow();
+        }
         let mask = self.slots.len() - 1;
         let mut slot = hash_of([key]) as usize & mask;
         loop {
@@ -66,14 +78,11 @@ impl KeyTable {
         }
         self.slots[slot] = self.keys.len() as u32;
         self.keys.push(key);
-        if 2 * self.keys.len() > self.slots.len() {
-            self.grow();
-        }
         self.keys.len() - 1
     }
 
     fn grow(&mut self) {
-        let slots = 4 * self.slots.len();
+        let slots = (4 * self.slots.len()).max(FIRST_SLOTS);
         self.slots = vec![FREE; slots];
         for (number, &key) in self.keys.iter().enumerate() {
             let mut slot = hash_of([key]) as usize & (slots - 1);
@@ -88,14 +97,6 @@ impl KeyTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_tell_cells_apart_and_strays_have_none() {
-        assert_eq!(key_of([0.1, 0.2, 0.3], 1.0), key_of([0.9, 0.8, 0.7], 1.0));
-        assert_ne!(key_of([-0.1, 0.2, 0.3], 1.0), key_of([0.1, 0.2, 0.3], 1.0));
-        assert_eq!(key_of([1e9, 0.0, 0.0], 1.0), None);
-        assert_eq!(key_of([f64::NAN, 0.0, 0.0], 1.0), None);
-    }
 
     #[test]
     fn numbers_follow_first_appearance_through_growth() {

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use pcr99_base::vector::{cross, distance_sq, dot, minus};
+use rayon::prelude::*;
+
+use pcr99_base::vector::{cross, distance_sq, minus, norm};
 
 use crate::{
-    clean::Cleaned,
+    clean::Faults,
     cloud::Cloud,
     fpfh::Fpfh,
     neighbors::Neighbors,
@@ -14,7 +16,7 @@ use crate::{
     orient::{self, Orientation},
     register::RegisterError,
     tree::KdTree,
-    voxel::{Density, VoxelSample, centred, middle},
+    voxel::{Density, VoxelSample, middle_of, spread_sample},
 };
 
 /// Input of a registration: points, and optionally normals and the position of the sensor.
@@ -26,9 +28,10 @@ pub struct RawCloud<'a> {
 }
 
 impl<'a> RawCloud<'a> {
-    /// A cloud of points. Non-finite and duplicate points are removed by [`PreparedCloud::new`], which counts them.
-    pub fn new(points: &'a [[f64; 3]]) -> Self {
-        Self { points: Cow::Borrowed(points), viewpoint: None, normals: None }
+    /// A cloud of points: a reference, or a list that is then used without a copy. Non-finite and duplicate points are removed by
+    /// [`PreparedCloud::new`], which counts them.
+    pub fn new(points: impl Into<Cow<'a, [[f64; 3]]>>) -> Self {
+        Self { points: points.into(), viewpoint: None, normals: None }
     }
 
     /// A cloud of points in single precision.
@@ -66,13 +69,27 @@ impl<'a> RawCloud<'a> {
     /// # Errors
     /// [`RegisterError::NormalCount`] when there are more or fewer normals than points.
     pub fn with_normals(self, normals: impl Into<Option<&'a [[f64; 3]]>>) -> Result<Self, RegisterError> {
-        let normals = normals.into();
+        self.with_any_normals(normals.into().map(Cow::Borrowed))
+    }
+
+    fn with_any_normals(self, normals: Option<Cow<'a, [[f64; 3]]>>) -> Result<Self, RegisterError> {
         match normals {
             Some(normals) if normals.len() != self.points.len() => {
                 Err(RegisterError::NormalCount { normals: normals.len(), points: self.points.len() })
             }
-            _ => Ok(Self { normals: normals.map(Cow::Borrowed), ..self }),
+            normals => Ok(Self { normals, ..self }),
         }
+    }
+}
+
+impl TryFrom<Cloud> for RawCloud<'_> {
+    type Error = RegisterError;
+
+    /// The points of a cloud with its normals and viewpoint, without a copy.
+    fn try_from(cloud: Cloud) -> Result<Self, RegisterError> {
+        Self::new(cloud.points)
+            .with_viewpoint(cloud.viewpoint)?
+            .with_any_normals(cloud.normals.map(Cow::Owned))
     }
 }
 
@@ -130,14 +147,21 @@ impl PreparedCloud {
     /// When there are fewer than three distinct finite points, when all points are collinear, and when the extent of the cloud is below
     /// 10⁻¹⁵ or above 10¹⁵.
     pub fn new(cloud: RawCloud<'_>) -> Result<Self, RegisterError> {
-        let Cleaned { points, indices, not_finite, duplicates } = Cleaned::of(&cloud.points);
         let given = cloud.points.len();
+        let faults = Faults::of(&cloud.points);
+        let keep = |normals: Cow<'_, [[f64; 3]]>| {
+            faults.remaining(&cloud.points).map(|i| normals[i as usize]).collect::<Vec<_>>()
+        };
+        let normals = cloud.normals.map(keep);
+        let mut points = faults.remove_from(cloud.points);
         if points.len() < 3 {
             return Err(RegisterError::TooFewPoints { given, distinct: points.len() });
         }
-        let center = middle(&points);
-        let points = centred(&points, center);
-        let density = Density::of(&points);
+        let mut sample = spread_sample(&points);
+        let center = middle_of(&sample);
+        shift_to_center(&mut sample, center);
+        let reach = shift_to_center(&mut points, center);
+        let density = Density::of_sample(sample, points.len());
         if !(1.0 / EXTREME..EXTREME).contains(&density.extent()) {
             return Err(match density.extent() {
                 // Nine tenths of the points may be equal up to rounding.
@@ -145,15 +169,13 @@ impl PreparedCloud {
                 _ => RegisterError::ExtremeSize { extent: 0.0 },
             });
         }
-        if are_collinear(&points, center) {
+        if !are_clearly_spread(&points, center, reach) && are_collinear(&points, center) {
             return Err(RegisterError::Collinear { points: points.len() });
         }
-        let normals =
-            cloud.normals.map(|normals| indices.iter().map(|&i| normals[i as usize]).collect::<Vec<_>>());
         Ok(Self {
             given,
-            not_finite,
-            duplicates,
+            not_finite: faults.not_finite,
+            duplicates: faults.duplicates.len(),
             center,
             points,
             normals,
@@ -220,14 +242,35 @@ impl PreparedCloud {
 
     /// The cloud sampled with voxels of this size. Made at the first call, then kept.
     pub fn sampled(&self, voxel: f64) -> Arc<SampledCloud> {
-        let kept = || self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, sampled)) = kept().iter().find(|(bits, _)| *bits == voxel.to_bits()) {
-            return Arc::clone(sampled);
+        self.kept_sample(voxel).unwrap_or_else(|| self.keep_sample(&self.voxel_sample(voxel), voxel))
+    }
+
+    /// The cloud sampled with voxels of this size, or the number of voxels where that is more than `most`.
+    pub(crate) fn sampled_at_most(&self, voxel: f64, most: usize) -> Result<Arc<SampledCloud>, usize> {
+        if let Some(sampled) = self.kept_sample(voxel) {
+            let count = sampled.points.len();
+            return if count <= most { Ok(sampled) } else { Err(count) };
         }
+        let sample = self.voxel_sample(voxel);
+        let count = sample.points.len();
+        if count <= most { Ok(self.keep_sample(&sample, voxel)) } else { Err(count) }
+    }
+
+    fn voxel_sample(&self, voxel: f64) -> VoxelSample {
+        VoxelSample::with_normals(&self.points, self.normals.as_deref(), voxel)
+    }
+
+    fn keep_sample(&self, sample: &VoxelSample, voxel: f64) -> Arc<SampledCloud> {
         // Made without holding the lock: a thread that waits inside a parallel loop takes up other work, which may need the same lock.
-        let sampled = Arc::new(SampledCloud::of(&self.points, self.normals.as_deref(), voxel));
-        keep(&mut kept(), (voxel.to_bits(), Arc::clone(&sampled)));
+        let sampled = Arc::new(SampledCloud::from_sample(sample, voxel));
+        let mut kept = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        keep(&mut kept, (voxel.to_bits(), Arc::clone(&sampled)));
         sampled
+    }
+
+    fn kept_sample(&self, voxel: f64) -> Option<Arc<SampledCloud>> {
+        let kept = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(bits, _)| *bits == voxel.to_bits()).map(|(_, sampled)| Arc::clone(sampled))
     }
 
     /// The descriptors of the cloud sampled with voxels of this size. Made at the first call, then kept.
@@ -294,13 +337,16 @@ pub struct SampledCloud {
 impl SampledCloud {
     /// Samples `points`; there is one of `given_normals` for each, if any.
     pub fn of(points: &[[f64; 3]], given_normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
-        let sample = VoxelSample::with_normals(points, given_normals, voxel);
+        Self::from_sample(&VoxelSample::with_normals(points, given_normals, voxel), voxel)
+    }
+
+    fn from_sample(sample: &VoxelSample, voxel: f64) -> Self {
         let mut tree = KdTree::new(&sample.points);
         let order = tree.take_order();
         let points: Vec<[f64; 3]> = order.iter().map(|&i| sample.points[i as usize]).collect();
-        let guides = match given_normals {
-            Some(_) => order.iter().map(|&i| sample.normals[i as usize]).collect(),
-            None => Vec::new(),
+        let guides = match sample.normals.is_empty() {
+            false => order.iter().map(|&i| sample.normals[i as usize]).collect(),
+            true => Vec::new(),
         };
         Self { voxel, points, tree, normals: OnceLock::new(), guides }
     }
@@ -341,22 +387,60 @@ impl Features {
     }
 }
 
+/// Makes points relative to `center`. Returns their largest coordinate.
+fn shift_to_center(points: &mut [[f64; 3]], center: [f64; 3]) -> f64 {
+    let shift = |chunk: &mut [[f64; 3]]| {
+        let mut reach = [0.0; 3];
+        for point in chunk {
+            *point = minus(*point, center);
+            reach = std::array::from_fn(|axis| f64::max(reach[axis], point[axis].abs()));
+        }
+        reach.into_iter().fold(0.0, f64::max)
+    };
+    points.par_chunks_mut(CHUNK).map(shift).reduce(|| 0.0, f64::max)
+}
+
+/// Number of points of one task.
+const CHUNK: usize = 1 << 14;
+/// Number of points that show that a cloud is spread.
+const FEW: usize = 1024;
+/// Rounding error of a coordinate, as a fraction of it, with a margin.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// Whether a few points show that [`are_collinear`] is false; `reach` is the largest coordinate.
+///
+/// Three points at the corners of a triangle are not near any line: one of them is at least half of its smallest height away.
+fn are_clearly_spread(points: &[[f64; 3]], center: [f64; 3], reach: f64) -> bool {
+    let few = points.iter().step_by(points.len().div_ceil(FEW)).copied();
+    let (near, line) = line_of(few.clone());
+    let height = few.map(|p| norm(cross(minus(p, near), line))).fold(0.0, f64::max) / norm(line);
+    // Twice the largest tolerance of the other test: two points are at most 4·reach apart. NaN, of a single place, is not greater.
+    height / 2.0 > 2.0 * ROUNDING * (largest(center) + 5.0 * reach)
+}
+
 /// Whether all points are collinear up to the rounding of their coordinates.
 fn are_collinear(points: &[[f64; 3]], center: [f64; 3]) -> bool {
+    let (near, line) = line_of(points.iter().copied());
+    let length = norm(line);
+    let is_on_line = |p: &[f64; 3]| {
+        let off = norm(cross(minus(*p, near), line));
+        off <= ROUNDING * (largest(center) + largest(*p) + length) * length
+    };
+    points.iter().all(is_on_line)
+}
+
+fn largest(v: [f64; 3]) -> f64 {
+    v.iter().fold(0.0, |m: f64, x| m.max(x.abs()))
+}
+
+/// The line through the point that is farthest from the origin and the one that is farthest from that: the second point, and the vector from it to the
+/// first.
+fn line_of(points: impl Iterator<Item = [f64; 3]> + Clone) -> ([f64; 3], [f64; 3]) {
     let farthest_from = |origin: [f64; 3]| {
-        points
-            .iter()
-            .copied()
-            .fold(origin, |best, p| if distance_sq(p, origin) > distance_sq(best, origin) { p } else { best })
+        let farther = |best, p| if distance_sq(p, origin) > distance_sq(best, origin) { p } else { best };
+        points.clone().fold(origin, farther)
     };
     let far = farthest_from([0.0; 3]);
     let near = farthest_from(far);
-    let line = minus(far, near);
-    let length = dot(line, line).sqrt();
-    let offset = center.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    points.iter().all(|p| {
-        let off = cross(minus(*p, near), line);
-        let size = p.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        dot(off, off).sqrt() <= 8.0 * f64::EPSILON * (offset + size + length) * length
-    })
+    (near, minus(far, near))
 }

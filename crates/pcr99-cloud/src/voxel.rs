@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use pcr99::random::Random;
 use rayon::prelude::*;
 
-use pcr99_base::vector::{lower_median, minus};
+use pcr99_base::vector::{lower_median, plus};
 
-use crate::grid::{KeyTable, key_of};
+use crate::grid::{KeyTable, for_each_key};
 
 /// Number of points that one task bins. Fixed, so that sums are formed in the same order on any number of threads.
 const CHUNK: usize = 1 << 16;
@@ -35,20 +35,75 @@ pub struct VoxelSample {
     pub strays: usize,
 }
 
+/// Sum and number of the points in a cell.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     sum: [f64; 3],
-    normal: [f64; 3],
     count: u32,
 }
 
 impl Cell {
-    fn add(&mut self, other: &Self) {
-        for axis in 0..3 {
-            self.sum[axis] += other.sum[axis];
-            self.normal[axis] += other.normal[axis];
+    fn add(&mut self, sum: [f64; 3], count: u32) {
+        self.sum = plus(self.sum, sum);
+        self.count += count;
+    }
+}
+
+/// The cells of some points.
+struct Cells {
+    table: KeyTable,
+    cells: Vec<Cell>,
+    /// Sum of the normals in each cell; empty without normals.
+    normals: Vec<[f64; 3]>,
+    strays: usize,
+}
+
+impl Cells {
+    const fn none() -> Self {
+        Self { table: KeyTable::new(), cells: Vec::new(), normals: Vec::new(), strays: 0 }
+    }
+
+    /// Number of the cell with this key.
+    fn number(&mut self, key: u64, with_normals: bool) -> usize {
+        let number = self.table.number(key);
+        if number == self.cells.len() {
+            self.cells.push(Cell::default());
+            if with_normals {
+                self.normals.push([0.0; 3]);
+            }
         }
-        self.count += other.count;
+        number
+    }
+
+    /// Sorts points into cells.
+    fn of(points: &[[f64; 3]], normals: Option<&[[f64; 3]]>, inverse: f64) -> Self {
+        let mut this = Self::none();
+        for_each_key(points, inverse, |k, key| {
+            let Some(key) = key else {
+                this.strays += 1;
+                return;
+            };
+            let number = this.number(key, normals.is_some());
+            this.cells[number].add(points[k], 1);
+            if let Some(normals) = normals {
+                let is_finite = normals[k].iter().all(|x| x.is_finite());
+                let normal = if is_finite { normals[k] } else { [0.0; 3] };
+                this.normals[number] = plus(this.normals[number], normal);
+            }
+        });
+        this
+    }
+
+    /// Adds the cells of later points.
+    fn merge(&mut self, other: &Self) {
+        self.strays += other.strays;
+        for (k, (&key, cell)) in other.table.keys().iter().zip(&other.cells).enumerate() {
+            let number = self.number(key, !other.normals.is_empty());
+            self.cells[number].add(cell.sum, cell.count);
+            if let Some(&normal) = other.normals.get(k) {
+                self.normals[number] = plus(self.normals[number], normal);
+            }
+        }
     }
 }
 
@@ -60,59 +115,43 @@ impl VoxelSample {
 
     /// Samples `points` and sums their normals; there must be one normal for each point.
     pub fn with_normals(points: &[[f64; 3]], normals: Option<&[[f64; 3]]>, voxel: f64) -> Self {
-        let inverse = 1.0 / voxel;
         let bin = |(number, chunk): (usize, &[[f64; 3]])| {
-            let (mut table, mut cells) = (KeyTable::new(), Vec::<Cell>::new());
-            let mut strays = 0;
-            for (k, &point) in chunk.iter().enumerate() {
-                let Some(key) = key_of(point, inverse) else {
-                    strays += 1;
-                    continue;
-                };
-                let normal = normals.map_or([0.0; 3], |normals| normals[number * CHUNK + k]);
-                let normal = if normal.iter().all(|x| x.is_finite()) { normal } else { [0.0; 3] };
-                let cell = table.number(key);
-                if cell == cells.len() {
-                    cells.push(Cell::default());
-                }
-                cells[cell].add(&Cell { sum: point, normal, count: 1 });
-            }
-            (table, cells, strays)
+            let start = number * CHUNK;
+            Cells::of(chunk, normals.map(|normals| &normals[start..start + chunk.len()]), 1.0 / voxel)
         };
         let mut parts = points.par_chunks(CHUNK).enumerate().map(bin).collect::<Vec<_>>().into_iter();
-        let (mut table, mut cells, mut strays) = parts.next().unwrap_or((KeyTable::new(), Vec::new(), 0));
-        for (part, part_cells, part_strays) in parts {
-            strays += part_strays;
-            for (&key, cell) in part.keys().iter().zip(&part_cells) {
-                let number = table.number(key);
-                if number == cells.len() {
-                    cells.push(Cell::default());
-                }
-                cells[number].add(cell);
-            }
-        }
-        let mut order: Vec<(u64, u32)> = table.keys().iter().copied().zip(0..).collect();
+        let mut all = parts.next().unwrap_or_else(Cells::none);
+        parts.for_each(|part| all.merge(&part));
+        let mut order: Vec<(u64, u32)> = all.table.keys().iter().copied().zip(0..).collect();
         order.sort_unstable();
-        let sorted = || order.iter().map(|&(_, number)| &cells[number as usize]);
+        let numbers = || order.iter().map(|&(_, number)| number as usize);
+        let centroid = |Cell { sum, count }: Cell| sum.map(|x| x / f64::from(count));
         Self {
-            points: sorted().map(|cell| cell.sum.map(|x| x / f64::from(cell.count))).collect(),
-            counts: sorted().map(|cell| cell.count).collect(),
-            normals: if normals.is_some() { sorted().map(|cell| cell.normal).collect() } else { Vec::new() },
-            strays,
+            points: numbers().map(|number| centroid(all.cells[number])).collect(),
+            counts: numbers().map(|number| all.cells[number].count).collect(),
+            normals: match normals {
+                Some(_) => numbers().map(|number| all.normals[number]).collect(),
+                None => Vec::new(),
+            },
+            strays: all.strays,
         }
     }
 }
 
 /// Lower median on each axis: the centre of most points, whatever strays there are. Larger clouds are sampled first.
 pub fn middle(points: &[[f64; 3]]) -> [f64; 3] {
-    let sample = spread_sample(points);
+    middle_of(&spread_sample(points))
+}
+
+/// Lower median on each axis.
+pub(crate) fn middle_of(sample: &[[f64; 3]]) -> [f64; 3] {
     std::array::from_fn(|axis| {
         lower_median(&mut sample.iter().map(|p| p[axis]).collect::<Vec<_>>()).unwrap_or(0.0)
     })
 }
 
 /// At most `SAMPLE` points: one at random of each stretch of equal length.
-fn spread_sample(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
+pub(crate) fn spread_sample(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     if points.len() <= SAMPLE {
         return points.to_vec();
     }
@@ -139,14 +178,18 @@ impl Density {
 
     /// Measures distinct points, which are relative to their [`middle`].
     pub fn of(points: &[[f64; 3]]) -> Self {
-        let sample = spread_sample(points);
+        Self::of_sample(spread_sample(points), points.len())
+    }
+
+    /// Measures a sample of this many points.
+    pub(crate) fn of_sample(sample: Vec<[f64; 3]>, points: usize) -> Self {
         let mut reach: Vec<f64> =
             sample.iter().map(|p| p.iter().fold(0.0, |m: f64, x| m.max(x.abs()))).collect();
         // Nine tenths of the points: far strays do not count.
         let tenth = reach.len().saturating_sub(1) * 9 / 10;
         let extent =
             if reach.is_empty() { 0.0 } else { 2.0 * *reach.select_nth_unstable_by(tenth, f64::total_cmp).1 };
-        Self { sample, points: points.len(), extent, voxel: OnceLock::new() }
+        Self { sample, points, extent, voxel: OnceLock::new() }
     }
 
     /// The density of the cloud with all lengths multiplied by `scale`.
@@ -222,16 +265,11 @@ impl Density {
 
 /// Number of cells of this size that the points fill, without strays.
 pub(crate) fn cells_of(points: &[[f64; 3]], voxel: f64) -> usize {
-    let (mut table, inverse) = (KeyTable::new(), 1.0 / voxel);
-    for key in points.iter().filter_map(|&p| key_of(p, inverse)) {
-        table.number(key);
-    }
+    let mut table = KeyTable::new();
+    for_each_key(points, 1.0 / voxel, |_, key| {
+        key.map(|key| table.number(key));
+    });
     table.keys().len()
-}
-
-/// `points` relative to `origin`.
-pub(crate) fn centred(points: &[[f64; 3]], origin: [f64; 3]) -> Vec<[f64; 3]> {
-    points.par_iter().map(|&p| minus(p, origin)).collect()
 }
 
 #[cfg(test)]

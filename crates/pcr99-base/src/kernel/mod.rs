@@ -5,6 +5,8 @@
 //! fused multiply-add, so results do not depend on the CPU. The tests run both versions on every input and compare them to the bit with
 //! a plain loop.
 
+pub mod cells;
+
 pub mod columns;
 
 pub mod consensus;

@@ -47,7 +47,7 @@ use crate::{
     prepare::PreparedCloud,
     refine::{FinalFit, Icp, Refinement},
     verify::Assessment,
-    voxel::{Density, cells_of},
+    voxel::Density,
 };
 
 /// Check that is called repeatedly during a registration; `Some` ends it.
@@ -75,22 +75,27 @@ pub fn register_until(
     params: &RegisterParams,
     stop: SharedStopCheck<'_>,
 ) -> Result<CloudRegistration, RegisterError> {
-    let work = || Task::new(source, target, params, stop).run();
-    if params.threads() == 0 {
-        return work();
-    }
-    match ThreadPoolBuilder::new().num_threads(params.threads()).build() {
-        Ok(pool) => pool.install(work),
+    with_threads(params.threads(), || Task::new(source, target, params, stop).run())
+}
+
+/// Runs `work` on this many threads; 0 uses all cores. A call within such a call uses the threads of the outer one.
+pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    let is_inside = rayon::current_thread_index().is_some() && rayon::current_num_threads() == threads;
+    if threads > 0 && !is_inside {
         // Without threads of its own, the shared ones are used.
-        Err(_) => work(),
+        if let Ok(pool) = ThreadPoolBuilder::new().num_threads(threads).build() {
+            return pool.install(work);
+        }
     }
+    // Enters the pool once, not anew for each parallel loop.
+    rayon::scope(|_| work())
 }
 
 /// Number of points of each dense sample that the last refinement uses.
 const FINE_POINTS: usize = 5000;
 /// Number of points for the steps before it, which need less precision.
 const ROUGH_POINTS: usize = 1250;
-/// Largest number of sampled points of a cloud: all descriptors are compared with all.
+/// Largest number of sampled points of a cloud. The time to match descriptors grows faster than their number.
 const MOST_SAMPLED: usize = 40_000;
 /// Smallest voxel, as a fraction of the extent of the larger cloud.
 const FINEST: f64 = 1e-5;
@@ -181,13 +186,15 @@ impl<'a> Task<'a> {
     /// Samples both clouds with a suitable voxel. `scale` is the number of fixed units per moving unit.
     fn sampled(&mut self, scale: f64) -> SampledPair {
         let fixed_voxel = match self.params.voxel() {
-            Some(voxel) if self.swapped => self.affordable(voxel.get() * scale, scale),
-            Some(voxel) => self.affordable(voxel.get(), scale),
-            None => {
-                Density::common_voxel(&self.pair.moving.density().scaled(scale), self.pair.fixed.density())
-            }
+            Some(voxel) if self.swapped => voxel.get() * scale,
+            Some(voxel) => voxel.get(),
+            None => self.suggested_voxel(scale),
         };
         self.clock.lap("voxel size");
+        let fixed_voxel = match self.params.voxel() {
+            Some(_) => self.affordable(fixed_voxel, scale),
+            None => fixed_voxel,
+        };
         let sampled = self.pair.sampled(fixed_voxel / scale, fixed_voxel);
         self.clock.lap("voxels");
         rayon::join(|| sampled.moving.normals().len(), || sampled.fixed.normals().len());
@@ -195,18 +202,28 @@ impl<'a> Task<'a> {
         sampled
     }
 
-    /// The given voxel, or a coarser one where it would leave more points than can be matched all with all.
+    /// Voxel size that suits both clouds, in fixed units.
+    fn suggested_voxel(&self, scale: f64) -> f64 {
+        let [moving, fixed] = [self.pair.moving.density(), self.pair.fixed.density()];
+        // Measured by two threads before both are needed.
+        rayon::join(|| moving.voxel(), || fixed.voxel());
+        Density::common_voxel(&moving.scaled(scale), fixed)
+    }
+
+    /// The given voxel, or a coarser one where it would leave too many points to match.
     fn affordable(&self, fixed_voxel: f64, scale: f64) -> f64 {
         let finest =
             (scale * self.pair.moving.density().extent()).max(self.pair.fixed.density().extent()) * FINEST;
         let mut voxel = fixed_voxel.max(finest);
         loop {
-            // There are no more cells than points, so a small cloud need not be counted.
-            let count = |cloud: &PreparedCloud, voxel| match cloud.points() {
-                few if few.len() <= MOST_SAMPLED => few.len(),
-                many => cells_of(many, voxel),
+            // The samples are kept for what follows.
+            let count = |cloud: &PreparedCloud, voxel| match cloud.sampled_at_most(voxel, MOST_SAMPLED) {
+                Ok(sampled) => sampled.points.len(),
+                Err(count) => count,
             };
-            let most = count(self.pair.moving, voxel / scale).max(count(self.pair.fixed, voxel));
+            let (moving, fixed) =
+                rayon::join(|| count(self.pair.moving, voxel / scale), || count(self.pair.fixed, voxel));
+            let most = moving.max(fixed);
             if most <= MOST_SAMPLED {
                 return voxel;
             }
