@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::tree::KdTree;
+use crate::tree::{KdTree, Neighborhoods};
 
 /// Number of points of one task.
 const CHUNK: usize = 256;
@@ -10,9 +10,11 @@ const CHUNK: usize = 256;
 /// For each point of a cloud, the other points within a radius.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbors {
-    /// Neighbours of `CHUNK` points each. The parts are not joined, because copying them would cost as much as writing them.
+    /// Neighbours of `CHUNK` points each, in the order of the tree's leaves. The parts are not joined, because copying them would cost as much as
+    /// writing them.
     parts: Vec<Part>,
-    points: usize,
+    /// Place of each point in the order of the tree's leaves.
+    places: Vec<u32>,
 }
 
 /// Neighbours of some points.
@@ -27,22 +29,27 @@ struct Part {
 impl Neighbors {
     /// Finds the neighbours of each of the `points` within `radius`, without the point itself. `tree` is the tree of these points.
     pub fn within(tree: &KdTree, points: &[[f64; 3]], radius: f64) -> Self {
-        let search = |(number, chunk): (usize, &[[f64; 3]])| {
-            let mut part = Part { starts: vec![0], indices: Vec::new(), distances_sq: Vec::new() };
-            for (k, &point) in chunk.iter().enumerate() {
-                let own = number * CHUNK + k;
-                tree.for_each_within(point, radius, |found| {
-                    if found.index != own {
-                        part.indices.push(found.index as u32);
-                        part.distances_sq.push(found.distance_sq as f32);
-                    }
-                });
-                part.starts.push(part.indices.len());
-            }
-            part
+        debug_assert_eq!(tree.len(), points.len());
+        let order = tree.order();
+        let search = |(indices, all_distances_sq): &mut (Vec<u32>, Vec<f32>), chunk: usize| {
+            let places: Vec<usize> = (chunk * CHUNK..order.len().min((chunk + 1) * CHUNK)).collect();
+            let mut starts = Vec::with_capacity(places.len() + 1);
+            starts.push(0);
+            indices.clear();
+            all_distances_sq.clear();
+            Neighborhoods::new(tree).for_each(&places, radius, |_, near, distances_sq| {
+                indices.extend(near.iter().map(|&place| order[place as usize]));
+                all_distances_sq.extend_from_slice(distances_sq);
+                starts.push(indices.len());
+            });
+            // Copied to lists of the right size: memory that is reserved but not used is expensive when it is used later.
+            Part { starts, indices: indices.clone(), distances_sq: all_distances_sq.clone() }
         };
-        let parts = points.par_chunks(CHUNK).enumerate().map(search).collect();
-        Self { parts, points: points.len() }
+        let chunks = (0..order.len().div_ceil(CHUNK)).into_par_iter();
+        let parts = chunks.map_init(Default::default, search).collect();
+        let mut places = vec![0; order.len()];
+        (0..).zip(order).for_each(|(place, &index)| places[index as usize] = place);
+        Self { parts, places }
     }
 
     /// Neighbours of point `i`: indices and squared distances.
@@ -53,14 +60,15 @@ impl Neighbors {
 
     /// Neighbours of point `i` as two lists.
     pub(crate) fn lists(&self, i: usize) -> (&[u32], &[f32]) {
-        let Part { starts, indices, distances_sq } = &self.parts[i / CHUNK];
-        let range = starts[i % CHUNK]..starts[i % CHUNK + 1];
+        let place = self.places[i] as usize;
+        let Part { starts, indices, distances_sq } = &self.parts[place / CHUNK];
+        let range = starts[place % CHUNK]..starts[place % CHUNK + 1];
         (&indices[range.clone()], &distances_sq[range])
     }
 
     /// Number of points.
     pub fn len(&self) -> usize {
-        self.points
+        self.places.len()
     }
 
     /// Whether there are no points.

@@ -1,128 +1,189 @@
 //! Normals by principal component analysis: the direction in which the neighbourhood of a point extends least.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use pcr99_base::vector::{dot, minus};
+use pcr99_base::{
+    kernel::least_directions::{BATCH, Moments, least_directions},
+    vector::{distance_sq, minus},
+};
 
-use crate::tree::KdTree;
+use crate::tree::{KdTree, Neighborhoods};
 
+/// Number of points of one task.
+const CHUNK: usize = 256;
 /// Smallest number of neighbours within the radius. With fewer, the nearest points beyond the radius are used instead.
 const FEW: usize = 5;
 /// Number of nearest points used then.
 const HELPERS: usize = 8;
 /// Largest distance of these points, in radii.
 const REACH: f64 = 2.5;
-/// A neighbourhood is a line, without a normal, when its second largest standard deviation is below about this fraction of its largest.
-const LINE: f64 = 0.05;
 
 /// Estimates the normals of `points`: unit vectors of arbitrary sign, zero where the neighbours do not determine a plane.
 ///
 /// The neighbourhood has this `radius`; `tree` is the tree of the points.
 pub fn estimate(points: &[[f64; 3]], tree: &KdTree, radius: f64) -> Vec<[f64; 3]> {
-    let normal = |i: usize| {
-        let mut moments = Moments::new(points[i]);
-        tree.for_each_within(points[i], radius, |p| {
-            if p.index != i {
-                moments.add(points[p.index]);
-            }
-        });
-        if moments.count < FEW + 1 {
-            moments = Moments::new(points[i]);
-            let several = tree.nearest_several(points[i], HELPERS + 1, REACH * radius);
-            several.iter().filter(|p| p.index != i).for_each(|p| moments.add(points[p.index]));
+    debug_assert_eq!(tree.len(), points.len());
+    let order = tree.order();
+    let estimate =
+        |chunk: usize| estimate_range(tree, chunk * CHUNK..order.len().min((chunk + 1) * CHUNK), radius);
+    let chunks = order.len().div_ceil(CHUNK);
+    let parts: Vec<Vec<[f64; 3]>> = (0..chunks).into_par_iter().map(estimate).collect();
+    let mut normals = vec![[0.0; 3]; order.len()];
+    for (&index, normal) in order.iter().zip(parts.into_iter().flatten()) {
+        normals[index as usize] = normal;
+    }
+    normals
+}
+
+/// Estimates the normal of the point at this place in the order of the tree's leaves: the same as [`estimate`] does.
+pub(crate) fn estimate_one(tree: &KdTree, place: usize, radius: f64) -> [f64; 3] {
+    let point = tree.point_at(place);
+    let mut moments = PointMoments::new(point);
+    tree.for_each_place_within(point, radius, |near, _| {
+        if near != place {
+            moments.add(tree.point_at(near));
         }
-        moments.normal()
-    };
-    (0..points.len()).into_par_iter().map(normal).collect()
+    });
+    if moments.count < (FEW + 1) as f64 {
+        moments = PointMoments::new(point);
+        nearest_several(&mut Neighborhoods::new(tree), tree, place, radius)
+            .for_each(|point| moments.add(point));
+    }
+    let mut batch = Batch::new(1);
+    batch.push(&moments);
+    batch.into_normals()[0]
+}
+
+/// Estimates the normals of the points at these places in the order of the tree's leaves.
+fn estimate_range(tree: &KdTree, places: Range<usize>, radius: f64) -> Vec<[f64; 3]> {
+    let mut batch = Batch::new(places.len());
+    let mut wider = Neighborhoods::new(tree);
+    let places: Vec<usize> = places.collect();
+    Neighborhoods::new(tree).for_each(&places, radius, |place, near, _| {
+        let mut moments = PointMoments::new(tree.point_at(place));
+        if near.len() < FEW {
+            nearest_several(&mut wider, tree, place, radius).for_each(|point| moments.add(point));
+        } else {
+            near.iter().for_each(|&near| moments.add(tree.point_at(near as usize)));
+        }
+        batch.push(&moments);
+    });
+    batch.into_normals()
+}
+
+/// The points nearest to the one at this place, without it, nearest first, ties by index.
+fn nearest_several(
+    wider: &mut Neighborhoods<'_>,
+    tree: &KdTree,
+    place: usize,
+    radius: f64,
+) -> impl Iterator<Item = [f64; 3]> {
+    let order = tree.order();
+    let mut several = vec![(0.0, order[place], place)];
+    wider.for_each(&[place], REACH * radius, |_, near, _| {
+        let point = tree.point_at(place);
+        let neighbor = |&near: &u32| {
+            let near = near as usize;
+            (distance_sq(tree.point_at(near), point), order[near], near)
+        };
+        several.extend(near.iter().map(neighbor));
+    });
+    let before = |a: &(f64, u32, usize), b: &(f64, u32, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    if several.len() > HELPERS + 1 {
+        several.select_nth_unstable_by(HELPERS, before);
+        several.truncate(HELPERS + 1);
+    }
+    several.sort_unstable_by(before);
+    several.into_iter().filter(move |near| near.2 != place).map(|near| tree.point_at(near.2))
 }
 
 /// Count, sum and sums of products of some points, relative to one of them.
-struct Moments {
+struct PointMoments {
     origin: [f64; 3],
-    count: usize,
+    count: f64,
     sum: [f64; 3],
-    products: [[f64; 3]; 3],
+    /// Sums of xx, yy, zz, xy, xz and yz.
+    products: [f64; 6],
 }
 
-impl Moments {
+impl PointMoments {
     /// Moments of this one point.
     fn new(origin: [f64; 3]) -> Self {
-        Self { origin, count: 1, sum: [0.0; 3], products: [[0.0; 3]; 3] }
+        Self { origin, count: 1.0, sum: [0.0; 3], products: [0.0; 6] }
     }
 
     fn add(&mut self, point: [f64; 3]) {
-        let d = minus(point, self.origin);
-        self.count += 1;
-        for i in 0..3 {
-            self.sum[i] += d[i];
-            for j in 0..=i {
-                self.products[i][j] += d[i] * d[j];
-            }
-        }
-    }
-
-    fn normal(&self) -> [f64; 3] {
-        let n = self.count as f64;
-        let covariance: [[f64; 3]; 3] = std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                self.products[i.max(j)][i.min(j)] / n - self.sum[i] / n * (self.sum[j] / n)
-            })
-        });
-        if self.count < 3 { [0.0; 3] } else { least_direction(&covariance).unwrap_or([0.0; 3]) }
+        let [x, y, z] = minus(point, self.origin);
+        self.count += 1.0;
+        self.sum.iter_mut().zip([x, y, z]).for_each(|(sum, x)| *sum += x);
+        let products = [x * x, y * y, z * z, x * y, x * z, y * z];
+        self.products.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
     }
 }
 
-/// Unit eigenvector of the smallest eigenvalue of a covariance matrix; `None` when the points are a line or one place.
-///
-/// It is the eigenvector of the largest eigenvalue `λ₂λ₃` of the adjugate matrix, whose powers tend to `n·nᵀ`. Six squarings raise the
-/// ratio to the next eigenvalue to its 64th power. Where even that is not small, the neighbourhood has no clear normal.
-fn least_direction(covariance: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
-    let trace = covariance[0][0] + covariance[1][1] + covariance[2][2];
-    if !(trace > f64::MIN_POSITIVE && trace.is_finite()) {
-        return None;
+/// Normals of some neighbourhoods, computed several at a time.
+struct Batch {
+    moments: Moments,
+    filled: usize,
+    normals: Vec<[f64; 3]>,
+}
+
+impl Batch {
+    fn new(size: usize) -> Self {
+        Self { moments: Moments::EMPTY, filled: 0, normals: Vec::with_capacity(size) }
     }
-    // The elements xx, yy, zz, xy, xz, yz, scaled to a trace of one.
-    let [a, b, c] = [0, 1, 2].map(|k| covariance[k][k] / trace);
-    let [d, e, f] = [[1, 0], [2, 0], [2, 1]].map(|[i, j]| covariance[i][j] / trace);
-    let adjugate = [b * c - f * f, a * c - e * e, a * b - d * d, e * f - c * d, d * f - b * e, d * e - a * f];
-    let pairs = adjugate[0] + adjugate[1] + adjugate[2];
-    if pairs <= LINE * LINE {
-        return None;
+
+    fn push(&mut self, of: &PointMoments) {
+        let (to, lane) = (&mut self.moments, self.filled);
+        to.count[lane] = of.count;
+        to.sum.iter_mut().zip(of.sum).for_each(|(sum, x)| sum[lane] = x);
+        to.products.iter_mut().zip(of.products).for_each(|(sum, x)| sum[lane] = x);
+        self.filled += 1;
+        if self.filled == BATCH {
+            self.flush();
+        }
     }
-    let mut m = adjugate.map(|x| x / pairs);
-    for _ in 0..6 {
-        let [a, b, c, d, e, f] = m;
-        let square = [
-            a * a + d * d + e * e,
-            d * d + b * b + f * f,
-            e * e + f * f + c * c,
-            a * d + d * b + e * f,
-            a * e + d * f + e * c,
-            d * e + b * f + f * c,
-        ];
-        let size = square[0] + square[1] + square[2];
-        m = square.map(|x| x / size);
+
+    fn flush(&mut self) {
+        let [x, y, z] = least_directions(&self.moments);
+        self.normals.extend((0..self.filled).map(|k| [x[k], y[k], z[k]]));
+        self.filled = 0;
     }
-    let [a, b, c, d, e, f] = m;
-    // All rows are multiples of the vector; the longest is the most accurate.
-    let row = if a >= b && a >= c {
-        [a, d, e]
-    } else if b >= c {
-        [d, b, f]
-    } else {
-        [e, f, c]
-    };
-    let length = dot(row, row).sqrt();
-    Some(row.map(|x| x / length))
+
+    fn into_normals(mut self) -> Vec<[f64; 3]> {
+        self.flush();
+        self.normals
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use pcr99::random::Random;
+    use pcr99_base::vector::dot;
 
     fn normals_of(points: &[[f64; 3]], radius: f64) -> Vec<[f64; 3]> {
         estimate(points, &KdTree::new(points), radius)
+    }
+
+    #[test]
+    fn the_normal_of_one_point_is_that_of_all() {
+        let mut random = Random::new(2);
+        // Dense on one side, with fewer neighbours than are needed on the other.
+        let points: Vec<[f64; 3]> = (0..700)
+            .map(|k| {
+                let spread = if k < 500 { 1.0 } else { 6.0 };
+                [spread * random.uniform(), spread * random.uniform(), 0.1 * random.uniform()]
+            })
+            .collect();
+        let tree = KdTree::new(&points);
+        let all = estimate(&points, &tree, 0.2);
+        for (place, &index) in tree.order().iter().enumerate() {
+            assert_eq!(estimate_one(&tree, place, 0.2), all[index as usize]);
+        }
+        assert!(all.contains(&[0.0; 3]) && all.iter().filter(|n| **n != [0.0; 3]).count() > 500);
     }
 
     #[test]

@@ -328,8 +328,10 @@ pub struct SampledCloud {
     pub points: Vec<[f64; 3]>,
     /// k-d tree of the points.
     pub tree: KdTree,
-    /// Made when first needed.
+    /// All normals; made when first needed.
     normals: OnceLock<Vec<[f64; 3]>>,
+    /// Normals of single points; each made when first needed, and empty until the first of them is.
+    single_normals: OnceLock<Vec<OnceLock<[f64; 3]>>>,
     /// Sum of the given normals in each voxel; empty without given normals.
     guides: Vec<[f64; 3]>,
 }
@@ -348,7 +350,8 @@ impl SampledCloud {
             false => order.iter().map(|&i| sample.normals[i as usize]).collect(),
             true => Vec::new(),
         };
-        Self { voxel, points, tree, normals: OnceLock::new(), guides }
+        let (normals, single_normals) = (OnceLock::new(), OnceLock::new());
+        Self { voxel, points, tree, normals, single_normals, guides }
     }
 
     /// Normals of the points, of either sign; zero where the neighbours do not determine a plane.
@@ -361,9 +364,19 @@ impl SampledCloud {
         self.normals.get().map_or(&[], Vec::as_slice)
     }
 
+    /// Normal of point `i`, as in [`normals`](Self::normals). Where only some are needed, this is cheaper.
+    pub(crate) fn normal(&self, i: usize) -> [f64; 3] {
+        if let Some(normals) = self.normals.get() {
+            return normals[i];
+        }
+        let single = self.single_normals.get_or_init(|| vec![OnceLock::new(); self.points.len()]);
+        *single[i].get_or_init(|| normals::estimate_one(&self.tree, i, NORMAL_RADIUS * self.voxel))
+    }
+
     fn bytes(&self) -> usize {
         let normals = self.normals.get().map_or(0, |normals| size_of_val(&**normals));
-        size_of_val(&*self.points) + self.tree.bytes() + normals + size_of_val(&*self.guides)
+        let single = self.single_normals.get().map_or(0, |normals| size_of_val(&**normals));
+        size_of_val(&*self.points) + self.tree.bytes() + normals + single + size_of_val(&*self.guides)
     }
 }
 

@@ -4,36 +4,22 @@
 //! over adjacent memory. Nodes split at the median of the widest axis. Ties are broken by index, so the tree and its answers do not depend
 //! on the number of threads.
 
-/// Largest number of points in a leaf.
-const LEAF: usize = 16;
+pub use pcr99_base::kernel::nearest_point::Neighbor;
+
+use pcr99_base::kernel::{
+    nearest_point::{Alone, Node, Tree, nearest_point, nearest_point_alone},
+    within::{Ball, Bounds, LEAF, Leaves, gap_sq, within},
+};
+
 /// Smallest number of points for which building in a second thread pays off.
 const WORTH_A_THREAD: usize = 8192;
-
-/// A point that a search found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Neighbor {
-    /// Index in the list that the tree was built from.
-    pub index: usize,
-    /// Squared distance from the query.
-    pub distance_sq: f64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Node {
-    /// Coordinate of the plane between the children; unused in a leaf.
-    split: f64,
-    /// Axis of the split, 0 to 2; 3 for a leaf.
-    axis: u32,
-    /// Index of the upper child; the lower child is the next node. In a leaf: number of points.
-    upper: u32,
-    /// First point of a leaf; unused elsewhere.
-    start: u32,
-}
 
 /// Static k-d tree of points.
 #[derive(Debug, Clone)]
 pub struct KdTree {
     nodes: Vec<Node>,
+    /// Bounding box of the points of each node.
+    boxes: Vec<Bounds>,
     /// Padded with as many zeros as a leaf may have points, so that a leaf can always be read in full.
     coordinates: [Vec<f64>; 3],
     ids: Vec<u32>,
@@ -48,18 +34,19 @@ impl KdTree {
     /// Memory of the tables, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let coordinates: usize = self.coordinates.iter().map(|axis| size_of_val(&**axis)).sum();
-        size_of_val(&*self.nodes) + coordinates + size_of_val(&*self.ids)
+        size_of_val(&*self.nodes) + size_of_val(&*self.boxes) + coordinates + size_of_val(&*self.ids)
     }
 
     /// Builds the tree of `points`, which must be finite and fewer than 2³².
     pub fn new(points: &[[f64; 3]]) -> Self {
         let mut ids: Vec<u32> = (0..points.len() as u32).collect();
         let mut nodes = vec![Node::default(); node_count(points.len())];
-        build(points, &mut ids, 0, &mut nodes, 0);
+        let mut boxes = vec![[[0.0; 3]; 2]; nodes.len()];
+        build(points, &mut ids, 0, &mut nodes, &mut boxes, 0);
         let column = |axis: usize| {
             ids.iter().map(|&i| points[i as usize][axis]).chain(std::iter::repeat_n(0.0, LEAF)).collect()
         };
-        Self { nodes, coordinates: std::array::from_fn(column), ids }
+        Self { nodes, boxes, coordinates: std::array::from_fn(column), ids }
     }
 
     /// Number of points.
@@ -85,50 +72,34 @@ impl KdTree {
 
     /// The point nearest to `query` within `radius`; the lowest index of equally near ones.
     pub fn nearest(&self, query: [f64; 3], radius: f64) -> Option<Neighbor> {
-        let mut best = Neighbor { index: usize::MAX, distance_sq: radius * radius };
-        if !self.is_empty() {
-            self.descend_nearest(0, query, [0.0; 3], 0.0, &mut best);
-        }
-        (best.index != usize::MAX).then_some(best)
+        nearest_point(&self.parts(), query, radius)
     }
 
-    fn descend_nearest(
-        &self,
-        node: usize,
-        query: [f64; 3],
-        beside: [f64; 3],
-        beside_sq: f64,
-        best: &mut Neighbor,
-    ) {
-        let Node { split, axis, upper, start } = self.nodes[node];
-        if axis == 3 {
-            let start = start as usize;
-            let (distances, count) = self.leaf_distances(start, upper as usize, query);
-            for (k, &distance_sq) in distances[..count].iter().enumerate() {
-                if distance_sq <= best.distance_sq {
-                    let index = self.ids[start + k] as usize;
-                    if distance_sq < best.distance_sq || index < best.index {
-                        *best = Neighbor { index, distance_sq };
-                    }
-                }
-            }
-            return;
-        }
-        let axis = axis as usize;
-        let offset = query[axis] - split;
-        let (near, far) = if offset < 0.0 { (node + 1, upper as usize) } else { (upper as usize, node + 1) };
-        self.descend_nearest(near, query, beside, beside_sq, best);
-        // Lower bound of the distance to the far side: the offset along this axis, the known offsets along the others.
-        let far_sq = beside_sq - beside[axis] * beside[axis] + offset * offset;
-        if far_sq * SAFE <= best.distance_sq {
-            let mut beside = beside;
-            beside[axis] = offset;
-            self.descend_nearest(far, query, beside, far_sq, best);
-        }
+    /// The point nearest to `query` within `radius`, and how far the others are, as far as they are within `radius` and not more than `margin` farther than
+    /// the nearest.
+    pub(crate) fn nearest_alone(&self, query: [f64; 3], radius: f64, margin: f64) -> Alone {
+        nearest_point_alone(&self.parts(), query, radius, margin)
+    }
+
+    fn parts(&self) -> Tree<'_> {
+        let columns = self.coordinates.each_ref().map(Vec::as_slice);
+        Tree { nodes: &self.nodes, boxes: &self.boxes, columns, ids: &self.ids }
     }
 
     /// Calls `found` for each point within `radius` of `query`, in the order of the leaves. A query that is one of the points is included.
     pub fn for_each_within(&self, query: [f64; 3], radius: f64, mut found: impl FnMut(Neighbor)) {
+        self.for_each_place_within(query, radius, |place, distance_sq| {
+            found(Neighbor { index: self.ids[place] as usize, distance_sq });
+        });
+    }
+
+    /// Calls `found` with the place and the squared distance of each point within `radius` of `query`, in the order of the leaves.
+    pub(crate) fn for_each_place_within(
+        &self,
+        query: [f64; 3],
+        radius: f64,
+        mut found: impl FnMut(usize, f64),
+    ) {
         if !self.is_empty() {
             self.descend_within(0, query, [0.0; 3], 0.0, radius * radius, &mut found);
         }
@@ -141,7 +112,7 @@ impl KdTree {
         beside: [f64; 3],
         beside_sq: f64,
         radius_sq: f64,
-        found: &mut impl FnMut(Neighbor),
+        found: &mut impl FnMut(usize, f64),
     ) {
         let Node { split, axis, upper, start } = self.nodes[node];
         if axis == 3 {
@@ -149,7 +120,7 @@ impl KdTree {
             let (distances, count) = self.leaf_distances(start, upper as usize, query);
             for (k, &distance_sq) in distances[..count].iter().enumerate() {
                 if distance_sq <= radius_sq {
-                    found(Neighbor { index: self.ids[start + k] as usize, distance_sq });
+                    found(start + k, distance_sq);
                 }
             }
             return;
@@ -170,52 +141,9 @@ impl KdTree {
         }
     }
 
-    /// The `count` points nearest to `query` within `radius`, nearest first, ties by index.
-    pub fn nearest_several(&self, query: [f64; 3], count: usize, radius: f64) -> Vec<Neighbor> {
-        let mut best = Vec::with_capacity(count + 1);
-        if !self.is_empty() && count > 0 {
-            self.descend_several(0, query, [0.0; 3], 0.0, count, radius * radius, &mut best);
-        }
-        best
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the state of one recursion")]
-    fn descend_several(
-        &self,
-        node: usize,
-        query: [f64; 3],
-        beside: [f64; 3],
-        beside_sq: f64,
-        count: usize,
-        radius_sq: f64,
-        best: &mut Vec<Neighbor>,
-    ) {
-        let bound =
-            |best: &[Neighbor]| if best.len() < count { radius_sq } else { best[count - 1].distance_sq };
-        let Node { split, axis, upper, start } = self.nodes[node];
-        if axis == 3 {
-            let start = start as usize;
-            let (distances, len) = self.leaf_distances(start, upper as usize, query);
-            for (k, &distance_sq) in distances[..len].iter().enumerate() {
-                if distance_sq <= bound(best) {
-                    let new = Neighbor { index: self.ids[start + k] as usize, distance_sq };
-                    let before = |old: &Neighbor| (old.distance_sq, old.index) < (distance_sq, new.index);
-                    best.insert(best.partition_point(before), new);
-                    best.truncate(count);
-                }
-            }
-            return;
-        }
-        let axis = axis as usize;
-        let offset = query[axis] - split;
-        let (near, far) = if offset < 0.0 { (node + 1, upper as usize) } else { (upper as usize, node + 1) };
-        self.descend_several(near, query, beside, beside_sq, count, radius_sq, best);
-        let far_sq = beside_sq - beside[axis] * beside[axis] + offset * offset;
-        if far_sq * SAFE <= bound(best) {
-            let mut beside = beside;
-            beside[axis] = offset;
-            self.descend_several(far, query, beside, far_sq, count, radius_sq, best);
-        }
+    /// Coordinates of the point at this place in the order of the leaves.
+    pub(crate) fn point_at(&self, place: usize) -> [f64; 3] {
+        self.coordinates.each_ref().map(|column| column[place])
     }
 
     /// Squared distances from `query` to the points of a leaf, and their number; the entries after them are meaningless.
@@ -231,23 +159,95 @@ impl KdTree {
     }
 }
 
+/// Searches around many points of a tree. Points that follow each other in the order of the leaves are near each other, so that many share one walk through
+/// the tree.
+#[derive(Debug)]
+pub(crate) struct Neighborhoods<'a> {
+    tree: &'a KdTree,
+    leaves: Leaves,
+    near: Vec<u32>,
+    distances_sq: Vec<f32>,
+}
+
+impl<'a> Neighborhoods<'a> {
+    pub(crate) fn new(tree: &'a KdTree) -> Self {
+        Self { tree, leaves: Leaves::default(), near: Vec::new(), distances_sq: Vec::new() }
+    }
+
+    /// Calls `found` for each of the points at these places in the order of the leaves: with its place, the places of the other points within `radius`, in
+    /// the order of the leaves, and their squared distances. The places should be ascending.
+    pub(crate) fn for_each(
+        &mut self,
+        places: &[usize],
+        radius: f64,
+        mut found: impl FnMut(usize, &[u32], &[f32]),
+    ) {
+        let columns = self.tree.coordinates.each_ref().map(Vec::as_slice);
+        for some in places.chunks(LEAF) {
+            let mut bounds = EMPTY;
+            some.iter().for_each(|&place| extend(&mut bounds, self.tree.point_at(place)));
+            self.leaves.clear();
+            self.collect_leaves(0, &bounds, radius * radius);
+            let most = self.leaves.points() + LEAF;
+            if self.near.len() < most {
+                self.near.resize(most, 0);
+                self.distances_sq.resize(most, 0.0);
+            }
+            for &place in some {
+                let center = self.tree.point_at(place);
+                let ball = Ball { center, radius_sq: radius * radius, without: place as u32 };
+                let count = within(columns, &mut self.leaves, &ball, &mut self.near, &mut self.distances_sq);
+                found(place, &self.near[..count], &self.distances_sq[..count]);
+            }
+        }
+    }
+
+    /// Collects the leaves within a distance of a box.
+    fn collect_leaves(&mut self, node: usize, around: &Bounds, radius_sq: f64) {
+        let bounds = &self.tree.boxes[node];
+        if gap_sq(around, bounds) > radius_sq {
+            return;
+        }
+        let Node { axis, upper, start, .. } = self.tree.nodes[node];
+        if axis == 3 {
+            return self.leaves.push(bounds, start, upper);
+        }
+        self.collect_leaves(node + 1, around, radius_sq);
+        self.collect_leaves(upper as usize, around, radius_sq);
+    }
+}
+
+/// The bounding box of no points.
+const EMPTY: Bounds = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+
 /// Safety factor of the lower bound: it is computed in another way than the distance, and must not exceed it by rounding.
 const SAFE: f64 = 1.0 - 1e-12;
 
-fn build(points: &[[f64; 3]], ids: &mut [u32], start: usize, nodes: &mut [Node], node: usize) {
+/// Extends a bounding box to hold a point.
+fn extend([low, high]: &mut Bounds, point: [f64; 3]) {
+    for axis in 0..3 {
+        low[axis] = low[axis].min(point[axis]);
+        high[axis] = high[axis].max(point[axis]);
+    }
+}
+
+fn build(
+    points: &[[f64; 3]],
+    ids: &mut [u32],
+    start: usize,
+    nodes: &mut [Node],
+    boxes: &mut [Bounds],
+    node: usize,
+) {
+    let mut bounds = EMPTY;
+    ids.iter().for_each(|&id| extend(&mut bounds, points[id as usize]));
+    boxes[0] = bounds;
     if ids.len() <= LEAF {
         nodes[0] = Node { split: 0.0, axis: 3, upper: ids.len() as u32, start: start as u32 };
         ids.sort_unstable();
         return;
     }
-    let mut low = points[ids[0] as usize];
-    let mut high = low;
-    for &id in &*ids {
-        for (axis, x) in points[id as usize].into_iter().enumerate() {
-            low[axis] = low[axis].min(x);
-            high[axis] = high[axis].max(x);
-        }
-    }
+    let [low, high] = bounds;
     let widest = (1..3)
         .fold(0, |best, axis| if high[axis] - low[axis] > high[best] - low[best] { axis } else { best });
     let coordinate = |id: u32| points[id as usize][widest];
@@ -259,9 +259,10 @@ fn build(points: &[[f64; 3]], ids: &mut [u32], start: usize, nodes: &mut [Node],
     nodes[0] = Node { split, axis: widest as u32, upper: upper as u32, start: 0 };
     let (lower_ids, upper_ids) = ids.split_at_mut(middle);
     let (lower_part, upper_part) = nodes[1..].split_at_mut(lower_nodes);
+    let (lower_boxes, upper_boxes) = boxes[1..].split_at_mut(lower_nodes);
     let large = lower_ids.len() >= WORTH_A_THREAD;
-    let mut lower = || build(points, lower_ids, start, lower_part, node + 1);
-    let mut upper = || build(points, upper_ids, start + middle, upper_part, upper);
+    let mut lower = || build(points, lower_ids, start, lower_part, lower_boxes, node + 1);
+    let mut upper = || build(points, upper_ids, start + middle, upper_part, upper_boxes, upper);
     if large {
         rayon::join(lower, upper);
     } else {
@@ -285,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn searches_equal_brute_force(n in 0_usize..400, seed in any::<u64>(), radius in 0.0..2.0_f64, count in 0_usize..20) {
+        fn searches_equal_brute_force(n in 0_usize..400, seed in any::<u64>(), radius in 0.0..2.0_f64) {
             let (cloud, queries) = (points(n, seed), points(10, seed ^ 1));
             let tree = KdTree::new(&cloud);
             for q in queries {
@@ -299,9 +300,36 @@ mod tests {
                 prop_assert_eq!(&within, &all);
                 all.sort_by(|a, b| (a.distance_sq, a.index).partial_cmp(&(b.distance_sq, b.index)).expect("finite"));
                 prop_assert_eq!(tree.nearest(q, radius), all.first().copied());
-                all.truncate(count);
-                prop_assert_eq!(tree.nearest_several(q, count, radius), all);
+                let alone = tree.nearest_alone(q, radius, 0.3);
+                match all.first() {
+                    Some(first) => prop_assert_eq!(alone.nearest, *first),
+                    None => prop_assert_eq!(alone.nearest.index, usize::MAX),
+                }
+                let others = (0..n).filter(|k| *k != alone.nearest.index).map(|k| distance_sq(cloud[k], q));
+                let expected = all.first().map_or(radius, |first| radius.min(first.distance_sq.sqrt() + 0.3)).powi(2);
+                let expected = others.fold(expected, f64::min);
+                prop_assert!((alone.others_sq - expected).abs() <= 1e-12, "{} {}", alone.others_sq, expected);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn neighborhoods_are_what_single_searches_find(n in 0_usize..400, seed in any::<u64>(), radius in 0.0..2.0_f64) {
+            let cloud = points(n, seed);
+            let tree = KdTree::new(&cloud);
+            let mut next = n / 3;
+            Neighborhoods::new(&tree).for_each(&(n / 3..n).collect::<Vec<_>>(), radius, |place, near, distances_sq| {
+                assert_eq!(place, next);
+                next += 1;
+                let own = tree.order()[place] as usize;
+                assert_eq!(tree.point_at(place), cloud[own]);
+                let mut expected = Vec::new();
+                tree.for_each_within(cloud[own], radius, |p| if p.index != own { expected.push((p.index, p.distance_sq as f32)) });
+                let found = near.iter().zip(distances_sq).map(|(&place, &d_sq)| (tree.order()[place as usize] as usize, d_sq));
+                assert!(found.eq(expected));
+            });
+            prop_assert_eq!(next, n);
         }
     }
 

@@ -15,9 +15,12 @@
 use pcr99::Similarity;
 use rayon::prelude::*;
 
-use pcr99_base::vector::{dot, minus, rotate};
+use pcr99_base::{
+    kernel::same_plane::{Limits, Surface, count_on_plane},
+    vector::{dot, minus, rotate},
+};
 
-use crate::{prepare::SampledCloud, verify::Assessment};
+use crate::{prepare::SampledCloud, tree::Neighborhoods, verify::Assessment};
 
 /// Largest distance at which points overlap, in voxels.
 pub(crate) const NEAR: f64 = 1.5;
@@ -37,6 +40,8 @@ const FEWEST_NEIGHBORS: usize = 6;
 const PLANE_SAMPLE: usize = 256;
 /// Cosine of 15°: points within a voxel of a tangent plane are on it when their normals are within this angle.
 const SAME_PLANE: f64 = 0.966;
+/// Number of points of one task.
+const CHUNK: usize = 256;
 /// Total weight of a plane relative to a cloud without planes, however large the plane is.
 const PLANE_WEIGHT: f64 = 0.02;
 /// A plane is large from this fraction of its cloud on.
@@ -206,14 +211,18 @@ fn are_off_plane(cloud: &SampledCloud, picked: &[usize], weights: &[f64]) -> Vec
     for (&i, &weight) in picked.iter().zip(weights) {
         is_on_plane[i] = weight < PLANE_WEIGHT / (LARGE_PLANE + PLANE_WEIGHT);
     }
-    let is_off_plane = |&i: &usize| {
-        let mut is_beside = is_on_plane[i];
-        cloud.tree.for_each_within(cloud.points[i], BESIDE_PLANE * cloud.voxel, |near| {
-            is_beside |= is_on_plane[near.index]
+    if !is_on_plane.contains(&true) {
+        return vec![true; picked.len()];
+    }
+    let search = |picked: &[usize]| {
+        let mut are_off_plane = Vec::with_capacity(picked.len());
+        let mut neighborhoods = Neighborhoods::new(&cloud.tree);
+        neighborhoods.for_each(picked, BESIDE_PLANE * cloud.voxel, |i, near, _| {
+            are_off_plane.push(!is_on_plane[i] && !near.iter().any(|&near| is_on_plane[near as usize]));
         });
-        !is_beside
+        are_off_plane
     };
-    picked.par_iter().map(is_off_plane).collect()
+    picked.par_chunks(CHUNK).flat_map_iter(search).collect()
 }
 
 fn pick(cloud: &SampledCloud, points: usize) -> Vec<usize> {
@@ -224,15 +233,12 @@ fn pick(cloud: &SampledCloud, points: usize) -> Vec<usize> {
 /// Weights of the picked points. The less of its cloud lies on the plane of a point, the more the point weighs: two rooms both have a floor
 /// and walls, and what stands in them tells them apart.
 fn weights_of(cloud: &SampledCloud, picked: &[usize]) -> Vec<f64> {
-    let sample = pick(cloud, PLANE_SAMPLE);
     let normals = cloud.normals();
+    let sample = Surface::of(pick(cloud, PLANE_SAMPLE).into_iter().map(|i| (cloud.points[i], normals[i])));
+    let limits = Limits { cosine: SAME_PLANE, distance: cloud.voxel };
     let weight = |&i: &usize| {
-        let (p, n) = (cloud.points[i], normals[i]);
-        let is_on = |&&j: &&usize| {
-            dot(normals[j], n).abs() > SAME_PLANE && dot(n, minus(cloud.points[j], p)).abs() < cloud.voxel
-        };
-        let fraction = sample.iter().filter(is_on).count() as f64 / sample.len() as f64;
-        PLANE_WEIGHT / (fraction + PLANE_WEIGHT)
+        let count = count_on_plane(&sample, cloud.points[i], normals[i], limits);
+        PLANE_WEIGHT / (count as f64 / sample.len() as f64 + PLANE_WEIGHT)
     };
     picked.par_iter().map(weight).collect()
 }

@@ -5,6 +5,9 @@
 //! fused multiply-add, so results do not depend on the CPU. The tests run both versions on every input and compare them to the bit with
 //! a plain loop.
 
+#[cfg(target_arch = "x86_64")]
+mod bit_places;
+
 pub mod cells;
 
 pub mod columns;
@@ -14,6 +17,8 @@ pub mod consensus;
 pub mod consistent_bits;
 
 pub mod edges;
+
+pub mod least_directions;
 
 pub mod lengths;
 
@@ -25,9 +30,13 @@ pub mod near;
 
 pub mod nearest;
 
+pub mod nearest_point;
+
 pub mod pair_features;
 
 pub mod residuals;
+
+pub mod same_plane;
 
 pub mod savings;
 
@@ -40,3 +49,5 @@ pub mod star;
 pub mod sums;
 
 pub mod weighted_sum;
+
+pub mod within;

@@ -5,6 +5,7 @@
 //! distance `d` has Tukey's weight `(1 − (d/g)²)²`, so pairs enter and leave the gate `g` smoothly. The gate narrows as the pose settles.
 
 mod equations;
+mod known;
 
 use pcr99::Similarity;
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ use pcr99_base::{
     vector::{dot, minus, rotate, solve_positive},
 };
 
-use self::equations::Equations;
+use self::{equations::Equations, known::Known};
 use crate::prepare::SampledCloud;
 
 /// Method of refinement.
@@ -81,10 +82,10 @@ impl Icp<'_> {
     /// Refines `start` in at most `iterations` steps, while the gate narrows from `widest` to `narrowest` (in target units). Returns the
     /// last pose that could be computed, at worst `start`.
     pub fn run(&self, start: Similarity, widest: f64, narrowest: f64, iterations: usize) -> Similarity {
-        let mut pose = start;
+        let (mut pose, mut known) = (start, self.nothing_known());
         let mut gate = widest;
         for _ in 0..iterations {
-            let equations = self.equations(&pose, gate);
+            let equations = self.equations(&pose, gate, &mut known);
             let Some((next, change)) = self.step(&pose, &equations) else { break };
             if !next.scale().is_finite() || !(0.5..2.0).contains(&(next.scale() / start.scale())) {
                 break;
@@ -141,7 +142,8 @@ impl Icp<'_> {
         let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let to_points = self.refinement == Refinement::PointToPoint;
         let rows = if self.with_scale { 7 } else { 6 };
-        let places = self.sum_pairs(pose, gate, &|sum, pair| {
+        let mut known = self.nothing_known();
+        let places = self.sum_pairs(pose, gate, &mut known, &|sum, pair| {
             sum.weight += 1.0;
             sum.places.iter_mut().zip(pair.moved).for_each(|(sum, x)| *sum += x);
         });
@@ -154,7 +156,7 @@ impl Icp<'_> {
         }
         // About the mean of the pairs: about a far origin, as of UTM coordinates, rotation and translation are nearly indistinguishable.
         let middle = places.places.map(|x| x / places.weight);
-        let sum = self.sum_pairs(pose, gate, &|sum, pair| {
+        let sum = self.sum_pairs(pose, gate, &mut known, &|sum, pair| {
             let turn = |v| rotate(&frame.rotation(), v).map(|x| frame.scale() * x);
             let (moved, fixed) = (turn(minus(pair.moved, middle)), turn(minus(pair.fixed, middle)));
             let turned = [rotate(&frame.rotation(), pair.normal)];
@@ -177,12 +179,13 @@ impl Icp<'_> {
     /// Rows are about the mean of the pairs, with rotations measured by the motion of a typical point. A plane, a sphere or a tube has a
     /// motion that changes no distance, and a value near the squared noise of its normals. A box has 0.05 to 0.2.
     pub fn rigidity(&self, pose: &Similarity, gate: f64) -> f64 {
-        let sum = self.equations(pose, gate);
+        let mut known = self.nothing_known();
+        let sum = self.equations(pose, gate, &mut known);
         if sum.pairs < 6 {
             return 0.0;
         }
         let (middle, lever) = sum.middle_and_spread();
-        let about = self.sum_pairs(pose, gate, &|sum, pair| {
+        let about = self.sum_pairs(pose, gate, &mut known, &|sum, pair| {
             let arm = minus(pair.moved, middle).map(|x| x / lever);
             sum.add(arm, arm, pair.normal, 1.0);
         });
@@ -192,8 +195,8 @@ impl Icp<'_> {
     }
 
     /// Normal equations of the pairs within `gate`.
-    fn equations(&self, pose: &Similarity, gate: f64) -> Equations {
-        self.sum_pairs(pose, gate, &|sum, pair| {
+    fn equations(&self, pose: &Similarity, gate: f64, known: &mut [Vec<Known>; 2]) -> Equations {
+        self.sum_pairs(pose, gate, known, &|sum, pair| {
             let share = pair.distance_sq / (gate * gate);
             let weight = (1.0 - share) * (1.0 - share);
             sum.pairs += 1;
@@ -208,60 +211,76 @@ impl Icp<'_> {
         })
     }
 
+    /// Every how many points of a cloud one is used.
+    fn stride(&self, cloud: &SampledCloud) -> usize {
+        cloud.points.len().div_ceil(self.points.max(1)).max(1)
+    }
+
+    /// Room for the nearest neighbours of the points of the source, and of the target, before the first step.
+    fn nothing_known(&self) -> [Vec<Known>; 2] {
+        let room =
+            |cloud: &SampledCloud| vec![Known::NOTHING; cloud.points.len().div_ceil(self.stride(cloud))];
+        [room(self.source), if self.with_scale { room(self.target) } else { Vec::new() }]
+    }
+
     /// Sums `add` over the pairs within `gate`, in parts of fixed size.
     fn sum_pairs(
         &self,
         pose: &Similarity,
         gate: f64,
+        known: &mut [Vec<Known>; 2],
         add: &(dyn Fn(&mut Equations, &Pair) + Sync),
     ) -> Equations {
-        let collect = |count: usize, pair: &(dyn Fn(usize) -> Option<Pair> + Sync)| {
-            let stride = count.div_ceil(self.points.max(1)).max(1);
-            let used = count.div_ceil(stride);
-            let tasks: Vec<usize> = (0..used).step_by(CHUNK).collect();
-            let part = |&first: &usize| {
-                let mut sum = Equations::NONE;
-                for k in first..used.min(first + CHUNK) {
-                    if let Some(pair) = pair(k * stride) {
-                        add(&mut sum, &pair);
+        let collect =
+            |cloud, known: &mut [Known], pair: &(dyn Fn(usize, &mut Known) -> Option<Pair> + Sync)| {
+                let stride = self.stride(cloud);
+                let part = |(part, known): (usize, &mut [Known])| {
+                    let mut sum = Equations::NONE;
+                    for (k, known) in (part * CHUNK..).zip(known) {
+                        if let Some(pair) = pair(k * stride, known) {
+                            add(&mut sum, &pair);
+                        }
                     }
-                }
-                sum
+                    sum
+                };
+                let parts: Vec<Equations> = known.par_chunks_mut(CHUNK).enumerate().map(part).collect();
+                parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
             };
-            let parts: Vec<Equations> = tasks.par_iter().map(part).collect();
-            parts.iter().fold(Equations::NONE, |sum, part| sum.merge(part))
-        };
-        // Computed here, before many threads need them, and only where they are used: a dense source needs none.
-        if self.refinement != Refinement::PointToPoint {
-            let _ = self.target.normals();
-            if self.faces || self.with_scale {
-                let _ = self.source.normals();
-            }
-        }
-        let mut sum = collect(self.source.points.len(), &|i| self.forward(pose, i, gate));
+        let [of_source, of_target] = known;
+        let mut sum = collect(self.source, of_source, &|i, known| self.forward(pose, i, gate, known));
         if self.with_scale {
             let back = pose.inverse();
-            sum = sum.merge(&collect(self.target.points.len(), &|i| self.backward(pose, &back, i, gate)));
+            let backward = |i: usize, known: &mut Known| self.backward(pose, &back, i, gate, known);
+            sum = sum.merge(&collect(self.target, of_target, &backward));
         }
         sum.symmetric()
     }
 
     /// Source point `i` and the target point nearest to it.
-    fn forward(&self, pose: &Similarity, i: usize, gate: f64) -> Option<Pair> {
+    fn forward(&self, pose: &Similarity, i: usize, gate: f64, known: &mut Known) -> Option<Pair> {
         let moved = pose.apply(self.source.points[i]);
-        let near = self.target.tree.nearest(moved, gate)?;
-        let normal = || self.target.normals()[near.index];
-        let other = || rotate(&pose.rotation(), self.source.normals()[i]);
-        self.pair(moved, self.target.points[near.index], near.distance_sq, normal, other)
+        let SampledCloud { tree, points, voxel, .. } = self.target;
+        let near = known.nearest(tree, points, moved, gate, *voxel)?;
+        let normal = || self.target.normal(near.index);
+        let other = || rotate(&pose.rotation(), self.source.normal(i));
+        self.pair(moved, points[near.index], near.distance_sq, normal, other)
     }
 
     /// Target point `i` and the source point nearest to it.
-    fn backward(&self, pose: &Similarity, back: &Similarity, i: usize, gate: f64) -> Option<Pair> {
+    fn backward(
+        &self,
+        pose: &Similarity,
+        back: &Similarity,
+        i: usize,
+        gate: f64,
+        known: &mut Known,
+    ) -> Option<Pair> {
         let scale = pose.scale();
-        let near = self.source.tree.nearest(back.apply(self.target.points[i]), gate / scale)?;
-        let normal = || rotate(&pose.rotation(), self.source.normals()[near.index]);
-        let other = || self.target.normals()[i];
-        let moved = pose.apply(self.source.points[near.index]);
+        let SampledCloud { tree, points, voxel, .. } = self.source;
+        let near = known.nearest(tree, points, back.apply(self.target.points[i]), gate / scale, *voxel)?;
+        let normal = || rotate(&pose.rotation(), self.source.normal(near.index));
+        let other = || self.target.normal(i);
+        let moved = pose.apply(points[near.index]);
         self.pair(moved, self.target.points[i], near.distance_sq * scale * scale, normal, other)
     }
 
