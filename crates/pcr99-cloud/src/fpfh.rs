@@ -15,8 +15,8 @@ use rayon::prelude::*;
 
 use pcr99_base::{
     kernel::{
-        pair_features::{BATCH, BINS, Bins, NONE, Others, PARTS, bins_of, pair_bins},
-        weighted_sum::{WIDTH, weighted_sum},
+        pair_features::{Angles, BATCH, BINS, BINS_OF, PARTS, Pairs, pair_angles},
+        weighted_sum::{Row, weighted_sum},
     },
     vector::minus,
 };
@@ -25,9 +25,7 @@ use crate::neighbors::Neighbors;
 
 pub use pcr99_base::kernel::pair_features::{DIMENSIONS, Descriptor};
 
-/// A signed and an unsigned simple histogram, one after the other, then a one when they exist. Zeros pad the rest.
-type Both = [f32; WIDTH];
-/// Position of the one.
+/// Place of the one in a row that has a signed and an unsigned simple histogram, one after the other, then a one when they exist. Zeros pad the rest.
 const IS_THERE: usize = 2 * DIMENSIONS;
 
 /// Descriptors of a cloud.
@@ -45,92 +43,176 @@ impl Fpfh {
     /// Describes `points` with their `normals` (zero where unknown) by their neighbours within `radius`. `neighbors` must reach at least
     /// that far.
     pub fn of(points: &[[f64; 3]], normals: &[[f64; 3]], neighbors: &Neighbors, radius: f64) -> Self {
-        let normals: Vec<[f32; 3]> = normals.iter().map(|normal| normal.map(|x| x as f32)).collect();
-        let cloud = Cloud { points, normals: &normals, neighbors, radius };
-        let simple: Vec<Both> =
-            (0..points.len()).into_par_iter().map(|i| cloud.simple_histograms(i)).collect();
-        let describe = |i: usize| {
-            let own = &simple[i];
-            let mut sums = [0.0; WIDTH];
+        let simple = simple_histograms(points, normals, neighbors, radius);
+        let radius_sq = (radius * radius) as f32;
+        // Two allocations, because a clone of the first would write to all of its memory.
+        let zeros = || -> Vec<Descriptor> { vec![[0.0; DIMENSIONS]; points.len()] };
+        let (mut signed, mut unsigned) = (zeros(), zeros());
+        let describe = |(i, (signed, unsigned)): (usize, (&mut Descriptor, &mut Descriptor))| {
+            let own = &simple[i].0;
             let (others, distances_sq) = neighbors.lists(i);
-            weighted_sum(others, distances_sq, (radius * radius) as f32, &simple, &mut sums);
+            let sums = weighted_sum(others, distances_sq, radius_sq, &simple).0;
             let total = sums[IS_THERE];
-            if own[IS_THERE] == 0.0 || total == 0.0 {
-                return None;
+            for (kind, descriptor) in [signed, unsigned].into_iter().enumerate() {
+                for (k, x) in descriptor.iter_mut().enumerate() {
+                    *x = own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k] / total;
+                }
             }
-            let part = |kind: usize| {
-                std::array::from_fn(|k| own[kind * DIMENSIONS + k] + sums[kind * DIMENSIONS + k] / total)
-            };
-            Some((i as u32, part(0), part(1)))
+            own[IS_THERE] != 0.0 && total != 0.0
         };
-        let described: Vec<(u32, Descriptor, Descriptor)> =
-            (0..points.len()).into_par_iter().filter_map(describe).collect();
-        Self {
-            points: described.iter().map(|d| d.0).collect(),
-            signed: described.iter().map(|d| d.1).collect(),
-            unsigned: described.iter().map(|d| d.2).collect(),
-        }
+        let pairs = signed.par_iter_mut().zip(&mut unsigned);
+        let is_there: Vec<bool> = pairs.enumerate().map(describe).collect();
+        keep(&mut signed, &is_there);
+        keep(&mut unsigned, &is_there);
+        let points = (0..).zip(&is_there).filter(|(_, is_there)| **is_there).map(|(i, _)| i).collect();
+        Self { points, signed, unsigned }
     }
 }
 
-/// Input of descriptors.
-struct Cloud<'a> {
-    points: &'a [[f64; 3]],
-    normals: &'a [[f32; 3]],
-    neighbors: &'a Neighbors,
-    radius: f64,
+/// Keeps the marked descriptors.
+fn keep(descriptors: &mut Vec<Descriptor>, marks: &[bool]) {
+    let mut marks = marks.iter();
+    descriptors.retain(|_| marks.next().copied().unwrap_or(false));
 }
 
-impl Cloud<'_> {
-    /// SPFH of point `i`, signed and unsigned; zeros when the point has no normal or no neighbours with one.
-    fn simple_histograms(&self, i: usize) -> Both {
-        let normal = self.normals[i];
-        if normal == [0.0; 3] {
-            return [0.0; WIDTH];
+/// SPFH of all points, signed and unsigned; zeros where a point has no normal or no neighbours with one.
+fn simple_histograms(
+    points: &[[f64; 3]],
+    normals: &[[f64; 3]],
+    neighbors: &Neighbors,
+    radius: f64,
+) -> Vec<Row> {
+    let normals: Vec<[f32; 3]> = normals.iter().map(|normal| normal.map(|x| x as f32)).collect();
+    let mut counts = vec![[0; ROW]; points.len()];
+    // One part for each thread: a pair within a part is computed once, one between two parts twice. Counts do not depend on that.
+    let size = points.len().div_ceil(rayon::current_num_threads()).max(1);
+    counts.par_chunks_mut(size).enumerate().for_each(|(part, counts)| {
+        Counter::new(points, &normals, radius, part * size, counts).count_all(neighbors);
+    });
+    counts.par_iter().map(histograms).collect()
+}
+
+/// Number of counts of a point: one for each part of a bin, one for pairs without angles, and zeros.
+const ROW: usize = 96;
+/// Counts of parts of bins over the neighbours of a point.
+type Counts = [u32; ROW];
+
+/// Signed and unsigned histograms from counts.
+fn histograms(counts: &Counts) -> Row {
+    // Every pair with angles has one `θ`, whose parts come first.
+    let pairs: u32 = counts[..PARTS[0] * BINS].iter().sum();
+    let mut both = Row::ZERO.0;
+    if pairs > 0 {
+        for (&count, &[signed, unsigned]) in counts.iter().zip(&BINS_OF) {
+            both[usize::from(signed)] += count as f32;
+            both[DIMENSIONS + usize::from(unsigned)] += count as f32;
         }
-        // Counts of fractional bins, with one entry more for pairs without angles.
-        let mut counts = [[0_u32; NONE as usize + 1]; 3];
-        let mut others = Others::EMPTY;
-        let mut filled = 0;
-        let mut flush = |others: &Others, filled: usize| {
-            let mut bins: Bins = [[0; BATCH]; 3];
-            pair_bins(normal, others, &mut bins);
-            for (counts, bins) in counts.iter_mut().zip(&bins) {
-                for &bin in &bins[..filled] {
-                    counts[(bin & NONE) as usize] += 1;
+        both.iter_mut().for_each(|sum| *sum *= 100.0 / pairs as f32);
+        both[IS_THERE] = 1.0;
+    }
+    Row(both)
+}
+
+/// Counts the angles of pairs in which the first point, or both, are of one part of a cloud.
+struct Counter<'a> {
+    points: &'a [[f64; 3]],
+    /// Zero where a point has none.
+    normals: &'a [[f32; 3]],
+    /// Lengths are divided by the radius, so that squares neither vanish nor overflow.
+    unit: f64,
+    radius_sq: f32,
+    /// First point of the part.
+    start: usize,
+    /// Counts of the points of the part.
+    counts: &'a mut [Counts],
+    pairs: Pairs,
+    angles: Angles,
+    /// The points of each pair of the batch, relative to the start. The second is [`ELSEWHERE`] when only the first is counted.
+    ends: [[usize; 2]; BATCH],
+    filled: usize,
+}
+
+/// Stands for a point whose angles another part counts.
+const ELSEWHERE: usize = usize::MAX;
+
+impl<'a> Counter<'a> {
+    fn new(
+        points: &'a [[f64; 3]],
+        normals: &'a [[f32; 3]],
+        radius: f64,
+        start: usize,
+        counts: &'a mut [Counts],
+    ) -> Self {
+        let (unit, radius_sq) = (1.0 / radius, (radius * radius) as f32);
+        let (pairs, angles, ends) = (Pairs::EMPTY, Angles::EMPTY, [[0; 2]; BATCH]);
+        Self { points, normals, unit, radius_sq, start, counts, pairs, angles, ends, filled: 0 }
+    }
+
+    fn count_all(mut self, neighbors: &Neighbors) {
+        let part = self.start..self.start + self.counts.len();
+        for i in part.clone() {
+            if self.normals[i] == [0.0; 3] {
+                continue;
+            }
+            let radius_sq = self.radius_sq;
+            for (j, _) in neighbors.of(i).filter(|&(_, d_sq)| d_sq <= radius_sq) {
+                // A pair of this part is met twice, once from each end.
+                let is_here = part.contains(&j);
+                if !(is_here && j < i) && self.normals[j] != [0.0; 3] {
+                    self.add(i, j, if is_here { j - part.start } else { ELSEWHERE });
                 }
             }
-        };
-        // Scaled by the radius, so that squares neither vanish nor overflow.
-        let (unit, radius_sq) = (1.0 / self.radius, (self.radius * self.radius) as f32);
-        let near = self.neighbors.of(i).filter(|&(_, d_sq)| d_sq <= radius_sq);
-        for (j, _) in near.filter(|&(j, _)| self.normals[j] != [0.0; 3]) {
-            let place = minus(self.points[j], self.points[i]);
-            for (axis, (x, n)) in place.into_iter().zip(self.normals[j]).enumerate() {
-                others.place[axis][filled] = (x * unit) as f32;
-                others.normal[axis][filled] = n;
-            }
-            filled += 1;
-            if filled == BATCH {
-                flush(&others, filled);
-                filled = 0;
-            }
         }
-        flush(&others, filled);
-        let pairs: u32 = counts[0][..PARTS[0] * BINS].iter().sum();
-        let mut both = [0.0; WIDTH];
-        if pairs > 0 {
-            for (angle, counts) in counts.iter().enumerate() {
-                for (part, &count) in counts[..PARTS[angle] * BINS].iter().enumerate() {
-                    let [signed, unsigned] = bins_of(angle, part);
-                    both[angle * BINS + signed] += count as f32;
-                    both[DIMENSIONS + angle * BINS + unsigned] += count as f32;
-                }
-            }
-            both.iter_mut().for_each(|sum| *sum *= 100.0 / pairs as f32);
-            both[IS_THERE] = 1.0;
+        while self.filled > 0 {
+            self.flush();
         }
-        both
+    }
+
+    /// Adds the pair of point `i` of this part with point `j` of the cloud; `second` is where `j` is counted.
+    fn add(&mut self, i: usize, j: usize, second: usize) {
+        let place = minus(self.points[j], self.points[i]);
+        let k = self.filled;
+        for (axis, x) in place.into_iter().enumerate() {
+            self.pairs.first[axis][k] = self.normals[i][axis];
+            self.pairs.place[axis][k] = (x * self.unit) as f32;
+            self.pairs.second[axis][k] = self.normals[j][axis];
+        }
+        self.ends[k] = [i - self.start, second];
+        self.filled += 1;
+        // Twice when all pairs of the batch begin the next.
+        while self.filled == BATCH {
+            self.flush();
+        }
+    }
+
+    /// Counts the angles of the batch. Pairs whose angles depend on which point is the first begin the next batch, with their points exchanged.
+    fn flush(&mut self) {
+        pair_angles(&self.pairs, &mut self.angles);
+        let mut next = 0;
+        for k in 0..self.filled {
+            let [first, second] = self.ends[k];
+            let parts = self.angles.parts.each_ref().map(|parts| parts[k] as usize);
+            let mut count = |point: usize| {
+                let counts = &mut self.counts[point];
+                parts.iter().for_each(|&part| counts[part] += 1);
+            };
+            count(first);
+            if second == ELSEWHERE {
+                continue;
+            }
+            if self.angles.is_even[k] == 0 {
+                count(second);
+                continue;
+            }
+            let Pairs { first: normals, place, second: others } = &mut self.pairs;
+            for axis in 0..3 {
+                (normals[axis][next], others[axis][next]) = (others[axis][k], normals[axis][k]);
+                place[axis][next] = -place[axis][k];
+            }
+            self.ends[next] = [second, ELSEWHERE];
+            next += 1;
+        }
+        self.filled = next;
     }
 }
 
@@ -179,6 +261,20 @@ mod tests {
         assert!(fpfh.points.len() > 1450);
         for part in fpfh.signed.iter().chain(&fpfh.unsigned).flat_map(|d| d.chunks(BINS)) {
             assert!((part.iter().sum::<f32>() - 200.0).abs() < 0.01, "{part:?}");
+        }
+    }
+
+    /// A pair within a part of the cloud is computed once, one between two parts twice, and the parts depend on the number of threads.
+    #[test]
+    fn threads_change_nothing() {
+        let (points, normals) = surface();
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| describe(&points, &normals))
+        };
+        let one = on(1);
+        for threads in [2, 5, 64] {
+            assert_eq!(on(threads), one);
         }
     }
 

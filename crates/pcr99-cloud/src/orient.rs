@@ -55,22 +55,9 @@ pub fn agreement(neighbors: &Neighbors, radius: f64, normals: &[[f64; 3]]) -> f6
 
 /// Turns normals so that neighbours within `radius` agree and each connected piece points outward.
 pub fn consistently(points: &[[f64; 3]], neighbors: &Neighbors, radius: f64, normals: &mut [[f64; 3]]) {
-    let radius_sq = (radius * radius) as f32;
-    // Cost of an edge in units of 2⁻²⁰, then its two ends.
-    let mut edges: Vec<(u32, u32, u32)> = Vec::new();
-    for i in 0..points.len() {
-        for (j, _) in neighbors.of(i).filter(|&(j, d_sq)| j > i && d_sq <= radius_sq) {
-            let cosine = dot(normals[i], normals[j]).abs();
-            if cosine > 0.0 {
-                edges.push((((1.0 - cosine).max(0.0) * f64::from(1 << 20)) as u32, i as u32, j as u32));
-            }
-        }
-    }
-    edges.sort_unstable();
     let mut forest = Forest::new(points.len());
-    for (_, i, j) in edges {
-        let opposed = dot(normals[i as usize], normals[j as usize]) < 0.0;
-        forest.join(i, j, opposed);
+    for Edge { cost, ends: [i, j] } in sorted_edges(neighbors, radius, normals) {
+        forest.join(i, j, cost & OPPOSED != 0);
     }
     let mut pieces: Vec<Piece> = vec![Piece::default(); points.len()];
     let found: Vec<(usize, bool)> = (0..points.len() as u32).map(|i| forest.find(i)).collect();
@@ -92,6 +79,68 @@ pub fn consistently(points: &[[f64; 3]], neighbors: &Neighbors, radius: f64, nor
             normals[i] = normals[i].map(|x| -x);
         }
     }
+}
+
+/// Two neighbours.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edge {
+    /// One minus the cosine between the normals, whatever their signs, in units of 2⁻²⁰. [`OPPOSED`] is added where the signs differ.
+    cost: u32,
+    ends: [u32; 2],
+}
+
+/// Marks an edge between opposed normals.
+const OPPOSED: u32 = 1 << 31;
+/// Bits of a cost, without the mark.
+const COST_BITS: u32 = 21;
+
+/// Edges between neighbours within `radius`, the cheapest first, ties by index.
+fn sorted_edges(neighbors: &Neighbors, radius: f64, normals: &[[f64; 3]]) -> Vec<Edge> {
+    let radius_sq = (radius * radius) as f32;
+    let mut edges: Vec<Edge> = Vec::new();
+    let mut near: Vec<u32> = Vec::new();
+    for (i, normal) in normals.iter().enumerate() {
+        let (others, distances_sq) = neighbors.lists(i);
+        near.resize(others.len() + 1, 0);
+        let mut count = 0;
+        for (&j, &d_sq) in others.iter().zip(distances_sq) {
+            near[count] = j;
+            count += usize::from((j as usize > i) & (d_sq <= radius_sq));
+        }
+        // Mostly sorted already.
+        near[..count].sort_unstable();
+        for &j in &near[..count] {
+            let cosine = dot(*normal, normals[j as usize]);
+            if cosine.abs() > 0.0 {
+                let cost = ((1.0 - cosine.abs()).max(0.0) * f64::from(1 << 20)) as u32;
+                let mark = if cosine < 0.0 { OPPOSED } else { 0 };
+                edges.push(Edge { cost: cost | mark, ends: [i as u32, j] });
+            }
+        }
+    }
+    sort_by_cost(edges)
+}
+
+/// Stable radix sort.
+fn sort_by_cost(mut edges: Vec<Edge>) -> Vec<Edge> {
+    const DIGIT: u32 = COST_BITS.div_ceil(2);
+    let mut sorted = vec![Edge::default(); edges.len()];
+    for shift in [0, DIGIT] {
+        let digit = |edge: &Edge| (edge.cost & !OPPOSED) as usize >> shift & ((1 << DIGIT) - 1);
+        let mut places = [0_u32; 1 << DIGIT];
+        edges.iter().for_each(|edge| places[digit(edge)] += 1);
+        let mut start = 0;
+        for place in &mut places {
+            (start, *place) = (start + *place, start);
+        }
+        for edge in &edges {
+            let place = &mut places[digit(edge)];
+            sorted[*place as usize] = *edge;
+            *place += 1;
+        }
+        std::mem::swap(&mut edges, &mut sorted);
+    }
+    edges
 }
 
 /// Sums over a connected piece.
@@ -163,6 +212,20 @@ mod tests {
         consistently(&points, &neighbors, 0.2, &mut normals);
         assert_eq!(agreement(&neighbors, 0.2, &normals), 1.0);
         assert!(points.iter().zip(&normals).all(|(p, n)| dot(*p, *n) > 0.99));
+    }
+
+    #[test]
+    fn edges_are_in_the_order_of_their_costs_then_of_their_ends() {
+        let mut random = pcr99::random::Random::new(7);
+        let edge = |k: u32| {
+            let mark = if random.below(2) == 0 { 0 } else { OPPOSED };
+            Edge { cost: random.below(1 + (1 << 20)) as u32 >> (k % 20) | mark, ends: [k, k + 1] }
+        };
+        let edges: Vec<Edge> = (0..5000).map(edge).collect();
+        let mut expected = edges.clone();
+        expected.sort_by_key(|edge| (edge.cost & !OPPOSED, edge.ends));
+        let content = |edge: &Edge| (edge.cost, edge.ends);
+        assert!(sort_by_cost(edges).iter().map(content).eq(expected.iter().map(content)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Angles between one point with its normal and many others, as bins of their histograms (fast point feature histograms, FPFH).
+//! Angles between two points with their normals, as bins of histograms (fast point feature histograms, FPFH).
 
 use crate::dispatch::compiled_twice;
 
@@ -10,61 +10,90 @@ pub const BINS: usize = 11;
 pub const DIMENSIONS: usize = 3 * BINS;
 /// One descriptor: 11 bins for `θ`, 11 for `α`, 11 for `φ`. Each histogram sums to 200.
 pub type Descriptor = [f32; DIMENSIONS];
-/// Bin of pairs without angles: coincident points, or a normal along the line between them.
-pub const NONE: u32 = 63;
 /// Number of parts of a bin of `θ`, of `α` and of `φ`. They are as fine as the unsigned histogram needs.
 ///
 /// The unsigned `θ` covers a quarter of a turn in eleven bins, so its bins are a fourth of the signed ones. The unsigned `α` and `φ` cover one side of zero, so
 /// their bins are half of the signed ones.
 pub const PARTS: [usize; 3] = [4, 2, 2];
 
-/// Other points of a batch, relative to the one, with their normals.
+/// Place of the parts of each angle in a list of all parts.
+const FIRST: [usize; 3] = [0, PARTS[0] * BINS, (PARTS[0] + PARTS[1]) * BINS];
+/// Number of parts of all angles. It also stands for pairs without angles: coincident points, or a normal along the line between them.
+pub const ALL_PARTS: usize = (PARTS[0] + PARTS[1] + PARTS[2]) * BINS;
+
+/// Pairs of points with their normals; x, y and z are apart. Aligned to cache lines, because vectors that cross them take twice the time.
 #[derive(Debug, Clone)]
-pub struct Others {
-    /// Positions relative to the point: x, y and z.
+#[repr(align(64))]
+pub struct Pairs {
+    /// Unit normals of the first points.
+    pub first: [[f32; BATCH]; 3],
+    /// Positions of the second points relative to the first.
     pub place: [[f32; BATCH]; 3],
-    /// Unit normals: x, y and z.
-    pub normal: [[f32; BATCH]; 3],
+    /// Unit normals of the second points.
+    pub second: [[f32; BATCH]; 3],
 }
 
-impl Others {
+impl Pairs {
     /// All zeros.
-    pub const EMPTY: Self = Self { place: [[0.0; BATCH]; 3], normal: [[0.0; BATCH]; 3] };
+    pub const EMPTY: Self =
+        Self { first: [[0.0; BATCH]; 3], place: [[0.0; BATCH]; 3], second: [[0.0; BATCH]; 3] };
 }
 
-/// Parts of bins of `θ`, `α` and `φ`, one for each pair of the batch.
-pub type Bins = [[u32; BATCH]; 3];
-
-/// Signed and unsigned bin of a part. The `angle` is 0, 1, 2 for `θ`, `α`, `φ`.
-pub fn bins_of(angle: usize, part: usize) -> [usize; 2] {
-    let parts = PARTS[angle] * BINS;
-    // Distance from the middle; beyond a right angle it is folded back.
-    let from_middle = if 2 * part >= parts { part - parts / 2 } else { parts / 2 - 1 - part };
-    let folded = if from_middle < BINS { from_middle } else { 2 * BINS - 1 - from_middle };
-    [part / PARTS[angle], folded]
+/// Angles of a batch of pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[repr(align(64))]
+pub struct Angles {
+    /// Parts of bins of `θ`, `α` and `φ`, in a list of the parts of all angles.
+    pub parts: [[u32; BATCH]; 3],
+    /// Whether the two normals are equally far from the line between the points. If not, the pair has the same angles, to the bit, when its points are exchanged.
+    pub is_even: [u32; BATCH],
 }
+
+impl Angles {
+    /// All zeros.
+    pub const EMPTY: Self = Self { parts: [[0; BATCH]; 3], is_even: [0; BATCH] };
+}
+
+/// Places of the signed and of the unsigned bin in a descriptor, for each part in the list of all parts.
+pub const BINS_OF: [[u8; 2]; ALL_PARTS] = {
+    let mut bins = [[0; 2]; ALL_PARTS];
+    let mut angle = 0;
+    while angle < 3 {
+        let (parts, mut part) = (PARTS[angle] * BINS, 0);
+        while part < parts {
+            // Distance from the middle; beyond a right angle it is folded back.
+            let from_middle = if 2 * part >= parts { part - parts / 2 } else { parts / 2 - 1 - part };
+            let folded = if from_middle < BINS { from_middle } else { 2 * BINS - 1 - from_middle };
+            let first = angle * BINS;
+            bins[FIRST[angle] + part] = [(first + part / PARTS[angle]) as u8, (first + folded) as u8];
+            part += 1;
+        }
+        angle += 1;
+    }
+    bins
+};
 
 compiled_twice! {
-    /// Parts of bins of all pairs of the batch.
-    pub fn pair_bins(normal: [f32; 3], others: &Others, bins: &mut Bins) = pair_bins_lanes
+    /// Angles of all pairs of the batch.
+    pub fn pair_angles(pairs: &Pairs, angles: &mut Angles) = pair_angles_lanes
 }
 
 #[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
-fn pair_bins_lanes(normal: [f32; 3], others: &Others, bins: &mut Bins) {
-    let [px, py, pz] = &others.place;
-    let [mx, my, mz] = &others.normal;
+fn pair_angles_lanes(pairs: &Pairs, out: &mut Angles) {
+    let ([nx, ny, nz], [px, py, pz], [mx, my, mz]) = (&pairs.first, &pairs.place, &pairs.second);
     for k in 0..BATCH {
-        let features = angles(normal, [px[k], py[k], pz[k]], [mx[k], my[k], mz[k]]);
-        for (bins, bin) in bins.iter_mut().zip(features) {
-            bins[k] = bin;
+        let (parts, is_even) = angles([nx[k], ny[k], nz[k]], [px[k], py[k], pz[k]], [mx[k], my[k], mz[k]]);
+        for (out, part) in out.parts.iter_mut().zip(parts) {
+            out[k] = part;
         }
+        out.is_even[k] = u32::from(is_even);
     }
 }
 
 #[expect(clippy::inline_always, reason = "compiled a second time for AVX2")]
 #[inline(always)]
-fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 3] {
+fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> ([u32; 3], bool) {
     let dot = |u: [f32; 3], v: [f32; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let cross = |u: [f32; 3], v: [f32; 3]| {
         [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
@@ -89,11 +118,14 @@ fn angles(n: [f32; 3], p: [f32; 3], m: [f32; 3]) -> [u32; 3] {
     let theta = angle(dot(w, t), dot(u, t));
     let shares = [0.5 + 0.5 / PI * theta, 0.5 + 0.5 * alpha, 0.5 + 0.5 * phi];
     let valid = length_sq > 0.0 && v_sq > 1e-10;
-    std::array::from_fn(|k| {
+    let parts = std::array::from_fn(|k| {
         let parts = (PARTS[k] * BINS) as f32;
-        let part = (shares[k] * parts).clamp(0.0, parts - 1.0) as i32 as u32;
-        if valid { part } else { NONE }
-    })
+        let share = (shares[k] * parts).max(0.0).min(parts - 1.0);
+        // SAFETY: `max` turns NaN into 0, so this is a number from 0 to 43. A checked conversion does not vectorise.
+        let part = unsafe { share.to_int_unchecked::<i32>() } as u32 + FIRST[k] as u32;
+        if valid { part } else { ALL_PARTS as u32 }
+    });
+    (parts, at_n.abs() == at_m.abs())
 }
 
 const PI: f32 = std::f32::consts::PI;
@@ -133,47 +165,82 @@ mod tests {
         assert_eq!(angle(0.0, 0.0), 0.0);
     }
 
+    /// Some coordinates are zero, so that some pairs have no angles.
+    fn random_pairs(random: &mut Random) -> Pairs {
+        let mut pairs = Pairs::EMPTY;
+        for column in pairs.first.iter_mut().chain(&mut pairs.place).chain(&mut pairs.second) {
+            column
+                .iter_mut()
+                .for_each(|x| *x = if random.below(3) == 0 { 0.0 } else { random.gaussian() as f32 });
+        }
+        pairs
+    }
+
+    fn angles_of(pairs: &Pairs) -> Angles {
+        let mut angles = Angles::EMPTY;
+        pair_angles(pairs, &mut angles);
+        angles
+    }
+
     #[test]
     fn both_compilations_are_equal_to_the_bit() {
         let mut random = Random::new(5);
         for _ in 0..200 {
-            let mut others = Others::EMPTY;
-            for column in others.place.iter_mut().chain(&mut others.normal) {
-                // Some coordinates are zero, so that some pairs have no angles.
-                column
-                    .iter_mut()
-                    .for_each(|x| *x = if random.below(3) == 0 { 0.0 } else { random.gaussian() as f32 });
-            }
-            let normal = [0.6, 0.0, -0.8];
-            let (mut chosen, mut portable) = ([[0; BATCH]; 3], [[0; BATCH]; 3]);
-            pair_bins(normal, &others, &mut chosen);
-            pair_bins_lanes(normal, &others, &mut portable);
-            assert_eq!(chosen, portable);
-            for (parts, chosen) in PARTS.iter().zip(&chosen) {
-                assert!(chosen.iter().all(|&part| part < (parts * BINS) as u32 || part == NONE));
+            let pairs = random_pairs(&mut random);
+            let (chosen, mut plain) = (angles_of(&pairs), Angles::EMPTY);
+            pair_angles_lanes(&pairs, &mut plain);
+            assert_eq!(chosen, plain);
+            for (angle, parts) in chosen.parts.iter().enumerate() {
+                let range = FIRST[angle]..FIRST[angle] + PARTS[angle] * BINS;
+                assert!(
+                    parts.iter().all(|&part| range.contains(&(part as usize)) || part == ALL_PARTS as u32)
+                );
             }
         }
     }
 
     #[test]
+    fn exchanged_points_have_the_same_angles_unless_they_are_even() {
+        let mut random = Random::new(6);
+        let (mut same, mut even) = (0, 0);
+        for _ in 0..200 {
+            let Pairs { first, place, second } = random_pairs(&mut random);
+            let back = place.map(|column| column.map(|x| -x));
+            let there = angles_of(&Pairs { first, place, second });
+            let back = angles_of(&Pairs { first: second, place: back, second: first });
+            assert_eq!(there.is_even, back.is_even);
+            for k in 0..BATCH {
+                if there.is_even[k] == 0 {
+                    assert_eq!(there.parts.map(|parts| parts[k]), back.parts.map(|parts| parts[k]));
+                    same += 1;
+                } else {
+                    even += 1;
+                }
+            }
+        }
+        assert!(same > 10_000 && even > 100, "{same} {even}");
+    }
+
+    #[test]
     fn known_pairs_have_known_bins() {
-        let mut others = Others::EMPTY;
+        let mut pairs = Pairs::EMPTY;
+        pairs.first[2] = [1.0; BATCH];
         // Beside it on a plane: all angles are zero. Around a right corner: φ = cos 45°, θ = 90°.
         let half = 0.5_f32.sqrt();
         for (k, (p, m)) in
             [([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]), ([half, 0.0, half], [1.0, 0.0, 0.0])].into_iter().enumerate()
         {
             for axis in 0..3 {
-                others.place[axis][k] = p[axis];
-                others.normal[axis][k] = m[axis];
+                pairs.place[axis][k] = p[axis];
+                pairs.second[axis][k] = m[axis];
             }
         }
-        let mut parts = [[0; BATCH]; 3];
-        pair_bins([0.0, 0.0, 1.0], &others, &mut parts);
-        let bins = |pair: usize| [0, 1, 2].map(|angle| bins_of(angle, parts[angle][pair] as usize));
-        assert_eq!(bins(0), [[5, 0], [5, 0], [5, 0]]);
-        assert_eq!((bins(1)[0][1], bins(1)[1], bins(1)[2]), (10, [5, 0], [9, 7]));
-        assert_eq!(parts.map(|parts| parts[2]), [NONE; 3], "a point on the other");
+        let parts = angles_of(&pairs).parts;
+        let bins = |pair: usize| [0, 1, 2].map(|angle| BINS_OF[parts[angle][pair] as usize]);
+        assert_eq!(bins(0), [[5, 0], [16, 11], [27, 22]]);
+        let [[_, theta], alpha, phi] = bins(1);
+        assert_eq!((theta, alpha, phi), (10, [16, 11], [31, 29]));
+        assert_eq!(parts.map(|parts| parts[2]), [ALL_PARTS as u32; 3], "a point on the other");
     }
 
     #[test]
@@ -184,8 +251,9 @@ mod tests {
                 // The middle of the part, from −1 to 1 for what is −π to π, or a cosine.
                 let middle = (2.0 * part as f64 + 1.0) / count as f64 - 1.0;
                 let size = if angle == 0 { 2.0 * middle.abs().min(1.0 - middle.abs()) } else { middle.abs() };
-                let expected = [0.5 + 0.5 * middle, size].map(|share| (share * BINS as f64) as usize);
-                assert_eq!(bins_of(angle, part), expected, "{angle} {part}");
+                let expected = [0.5 + 0.5 * middle, size]
+                    .map(|share| (angle * BINS) as u8 + (share * BINS as f64) as u8);
+                assert_eq!(BINS_OF[FIRST[angle] + part], expected, "{angle} {part}");
             }
         }
     }
