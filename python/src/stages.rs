@@ -5,7 +5,7 @@ use pcr99::Positive;
 use pcr99_cloud::{
     clean::Cleaned,
     fpfh::{DIMENSIONS, Descriptor, Fpfh},
-    matching::NearestBothWays,
+    matching::{NearestBothWays, mutual_matches},
     neighbors::Neighbors,
     normals, orient,
     tree::KdTree,
@@ -137,12 +137,11 @@ pub(crate) fn match_features<'py>(
     let source: Vec<Descriptor> = rows::<f32, DIMENSIONS>(&source)?;
     let target: Vec<Descriptor> = rows::<f32, DIMENSIONS>(&target)?;
     let pairs = work::run(py, move || {
-        let nearest = work::with_threads(threads, || NearestBothWays::between(&source, &target))?;
-        let mut pairs: Vec<[i64; 2]> = if mutual {
-            nearest.mutual().map(|pair| pair.map(i64::from)).collect()
-        } else {
-            nearest.one_way().map(|pair| pair.map(i64::from)).collect()
-        };
+        let pairs = work::with_threads(threads, || match mutual {
+            true => mutual_matches(&source, &target),
+            false => NearestBothWays::between(&source, &target).one_way().collect(),
+        })?;
+        let mut pairs: Vec<[i64; 2]> = pairs.into_iter().map(|pair| pair.map(i64::from)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         Ok(pairs)

@@ -87,6 +87,8 @@ pub mod orient;
 
 pub mod fpfh;
 
+mod descriptor_index;
+
 pub mod matching;
 
 pub mod prepare;

@@ -1,14 +1,15 @@
 //! Matching: exact nearest neighbours between the descriptors of two clouds, both ways.
 
+use pcr99_base::kernel::nearest::{Nearest, Scratch, is_any_nearer, nearest};
 use rayon::prelude::*;
 
-use pcr99_base::kernel::nearest::{Block, Columns, FAR, LANES, Query, blocks, nearest_both_ways, query};
+use crate::{
+    descriptor_index::{DescriptorIndex, principal_directions},
+    fpfh::Descriptor,
+};
 
-use crate::fpfh::Descriptor;
-
-/// Number of tasks that share the queries: mostly more than there are cores, and few enough that the table of each, with all targets, stays
-/// small.
-const TASKS: usize = 16;
+/// Number of queries of one task.
+const CHUNK: usize = 256;
 
 /// Nearest descriptors, both ways.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,32 +27,11 @@ impl NearestBothWays {
         if source.is_empty() || target.is_empty() {
             return Self { to_target: Vec::new(), to_source: Vec::new() };
         }
-        let queries: Vec<Query> = source.iter().map(query).collect();
-        let packed: Vec<Block> = blocks(&target.iter().map(query).collect::<Vec<_>>());
-        let per_task = source.len().div_ceil(TASKS);
-        let search = |(task, queries): (usize, &[Query])| {
-            let mut nearest = vec![u32::MAX; queries.len()];
-            let mut columns = Columns::new(packed.len());
-            let first = (task * per_task) as i32;
-            nearest_both_ways(queries, first, &packed, target.len(), &mut nearest, &mut columns);
-            (nearest, columns)
-        };
-        let parts: Vec<(Vec<u32>, Columns)> = queries.par_chunks(per_task).enumerate().map(search).collect();
-        let nearest_source = |k: usize| {
-            let (block, lane) = (k / LANES, k % LANES);
-            let (mut distance, mut index) = (FAR, -1);
-            for (_, columns) in &parts {
-                // Earlier tasks have lower indices, so the first of equals stays.
-                if columns.distances[block][lane] < distance {
-                    (distance, index) = (columns.distances[block][lane], columns.indices[block][lane]);
-                }
-            }
-            index as u32
-        };
-        Self {
-            to_target: parts.iter().flat_map(|part| part.0.iter().copied()).collect(),
-            to_source: (0..target.len()).map(nearest_source).collect(),
-        }
+        let [source, target] = indices(source, target);
+        let numbers = |found: Vec<Nearest>| found.into_iter().map(|nearest| nearest.number).collect();
+        let (to_target, to_source) =
+            rayon::join(|| nearest_of_all(&source, &target), || nearest_of_all(&target, &source));
+        Self { to_target: numbers(to_target), to_source: numbers(to_source) }
     }
 
     /// Pairs that are mutual nearest neighbours, in the order of the source.
@@ -66,6 +46,73 @@ impl NearestBothWays {
         let back = self.to_source.iter().enumerate().map(|(j, &i)| [i, j as u32]);
         there.chain(back).filter(|[i, j]| *i != u32::MAX && *j != u32::MAX)
     }
+}
+
+/// Pairs of descriptors that are mutual nearest neighbours, in the order of the source: as [`NearestBothWays::mutual`], in less time.
+pub fn mutual_matches(source: &[Descriptor], target: &[Descriptor]) -> Vec<[u32; 2]> {
+    if source.is_empty() || target.is_empty() {
+        return Vec::new();
+    }
+    let [source, target] = indices(source, target);
+    let to_target = nearest_of_all(&source, &target);
+    // Only the nearest of the sources that chose a target can be its nearest neighbour.
+    let mut chosen = vec![Nearest::NONE; target.order.len()];
+    for (number, nearest) in (0..).zip(&to_target) {
+        let this = &mut chosen[nearest.number as usize];
+        *this = (*this).min(Nearest { number, ..*nearest });
+    }
+    let is_mutual = |targets: &[u32]| {
+        let mut scratch = Scratch::default();
+        let is_mutual = |&j: &u32| {
+            let best = chosen[j as usize];
+            let (descriptors, j) = (&target.descriptors, j as usize);
+            best != Nearest::NONE && !is_any_nearer(&source.index, descriptors, j, best, &mut scratch)
+        };
+        targets.iter().copied().filter(is_mutual).map(|j| [chosen[j as usize].number, j]).collect::<Vec<_>>()
+    };
+    let mut pairs: Vec<[u32; 2]> = target.order.par_chunks(CHUNK).flat_map_iter(is_mutual).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// For each descriptor of several sets, the index of the nearest target; the lowest of equally near ones. Without targets the lists are empty.
+pub(crate) fn nearest_targets<const N: usize>(
+    sets: [&[Descriptor]; N],
+    target: &[Descriptor],
+) -> [Vec<u32>; N] {
+    if target.is_empty() {
+        return [const { Vec::new() }; N];
+    }
+    let directions = principal_directions([target, &[]]);
+    let target = DescriptorIndex::of(target, &directions);
+    sets.map(|set| {
+        let found = nearest_of_all(&DescriptorIndex::of(set, &directions), &target);
+        found.into_iter().map(|nearest| nearest.number).collect()
+    })
+}
+
+/// Indices of two sets of descriptors, with common directions.
+fn indices(source: &[Descriptor], target: &[Descriptor]) -> [DescriptorIndex; 2] {
+    let directions = principal_directions([source, target]);
+    let (source, target) =
+        rayon::join(|| DescriptorIndex::of(source, &directions), || DescriptorIndex::of(target, &directions));
+    [source, target]
+}
+
+/// For each descriptor of `from`, in their original order, the nearest of `to`.
+fn nearest_of_all(from: &DescriptorIndex, to: &DescriptorIndex) -> Vec<Nearest> {
+    let search = |queries: &[u32]| {
+        let mut scratch = Scratch::default();
+        let nearest = |&query| nearest(&to.index, &from.descriptors, query as usize, &mut scratch);
+        queries.iter().map(nearest).collect::<Vec<_>>()
+    };
+    // In the order of the index: similar queries need the same parts of the other index.
+    let parts: Vec<Vec<Nearest>> = from.order.par_chunks(CHUNK).map(search).collect();
+    let mut nearest = vec![Nearest::NONE; from.order.len()];
+    for (&number, found) in from.order.iter().zip(parts.into_iter().flatten()) {
+        nearest[number as usize] = found;
+    }
+    nearest
 }
 
 /// Matches pooled from several searches.
@@ -118,7 +165,8 @@ mod tests {
     }
 
     fn nearest(from: &Descriptor, to: &[Descriptor]) -> u32 {
-        let d = |other: &Descriptor| (0..DIMENSIONS).fold(0.0, |s: f32, k| s + (from[k] - other[k]).powi(2));
+        let d =
+            |other: &Descriptor| (0..DIMENSIONS).fold(0.0, |s, k| s + f64::from(from[k] - other[k]).powi(2));
         (0..to.len()).min_by(|&i, &j| d(&to[i]).total_cmp(&d(&to[j]))).expect("some") as u32
     }
 
@@ -131,6 +179,35 @@ mod tests {
         assert!(target.iter().zip(&found.to_source).all(|(d, &i)| i == nearest(d, &source)));
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
         assert_eq!(one.install(|| NearestBothWays::between(&source, &target)), found);
+        assert!(mutual_matches(&source, &target).into_iter().eq(found.mutual()));
+        assert_eq!(one.install(|| mutual_matches(&source, &target)), mutual_matches(&source, &target));
+        assert_eq!(nearest_targets([&source], &target), [found.to_target]);
+    }
+
+    /// Mixtures of a few histograms with a little noise, of which an index can skip most. Numbers are multiples of 1/64, as they are compared.
+    fn mixtures(n: usize, seed: u64) -> Vec<Descriptor> {
+        let mut shared = Random::new(0);
+        let shapes: Vec<Descriptor> =
+            (0..4).map(|_| std::array::from_fn(|_| 60.0 * shared.uniform() as f32)).collect();
+        let mut random = Random::new(seed);
+        let mut mixture = || -> Descriptor {
+            let shares: Vec<f32> = shapes.iter().map(|_| random.uniform() as f32).collect();
+            std::array::from_fn(|k| {
+                let sum: f32 = shapes.iter().zip(&shares).map(|(shape, share)| 0.25 * share * shape[k]).sum();
+                ((sum + random.uniform() as f32) * 64.0).round() / 64.0
+            })
+        };
+        (0..n).map(|_| mixture()).collect()
+    }
+
+    #[test]
+    fn matches_of_similar_descriptors_equal_brute_force() {
+        let (source, target) = (mixtures(1500, 1), mixtures(1100, 2));
+        let found = NearestBothWays::between(&source, &target);
+        assert!(source.iter().zip(&found.to_target).all(|(d, &j)| j == nearest(d, &target)));
+        assert!(target.iter().zip(&found.to_source).all(|(d, &i)| i == nearest(d, &source)));
+        assert!(mutual_matches(&source, &target).into_iter().eq(found.mutual()));
+        assert!(found.mutual().count() > 100);
     }
 
     #[test]
@@ -154,5 +231,7 @@ mod tests {
     fn nothing_matches_nothing() {
         let found = NearestBothWays::between(&random(3, 1), &[]);
         assert_eq!(found.mutual().count() + found.one_way().count(), 0);
+        assert_eq!(mutual_matches(&[], &random(3, 1)), Vec::<[u32; 2]>::new());
+        assert_eq!(nearest_targets([&random(3, 1)], &[]), [Vec::new()]);
     }
 }

@@ -13,7 +13,7 @@ use super::{MatchSummary, RegisterError, RegisterParams, SharedStopCheck, judge:
 use crate::{
     fpfh::{Descriptor, turned},
     grid::{KeyTable, key_of},
-    matching::{MatchPool, NearestBothWays},
+    matching::{MatchPool, NearestBothWays, mutual_matches, nearest_targets},
     orient::Orientation,
     prepare::{Features, PreparedCloud, SampledCloud},
     refine::{Icp, Refinement},
@@ -240,11 +240,10 @@ pub(super) fn pool(
 ) -> MatchPool {
     let mut pool = MatchPool::default();
     let mut add = |from: &[Descriptor], to: &[Descriptor]| {
-        let near = NearestBothWays::between(from, to);
         let points = |[i, j]: [u32; 2]| [moving.fpfh.points[i as usize], fixed.fpfh.points[j as usize]];
         match effort {
-            Effort::Mutual => pool.extend(near.mutual().map(points)),
-            Effort::All => pool.extend(near.one_way().map(points)),
+            Effort::Mutual => pool.extend(mutual_matches(from, to).into_iter().map(points)),
+            Effort::All => pool.extend(NearestBothWays::between(from, to).one_way().map(points)),
         }
     };
     let (signed, target) = (&moving.fpfh.signed, &fixed.fpfh.signed);
@@ -269,10 +268,9 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
     let probes: Vec<Descriptor> = from.iter().step_by(stride).copied().collect();
     let reversed: Vec<Descriptor> = probes.iter().map(turned).collect();
     let to: Vec<Descriptor> = to.iter().step_by(PROBED).copied().collect();
-    let nearest = |probes: &[Descriptor]| NearestBothWays::between(probes, &to).to_target;
     let distance =
         |a: &Descriptor, b: &Descriptor| a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f32>();
-    let (straight, back) = (nearest(&probes), nearest(&reversed));
+    let [straight, back] = nearest_targets([&probes, &reversed], &to);
     let votes = straight.iter().zip(&back).enumerate().map(|(k, (&i, &j))| {
         let (there, back) = (distance(&probes[k], &to[i as usize]), distance(&reversed[k], &to[j as usize]));
         i32::from(back < there) - i32::from(there < back)
