@@ -5,6 +5,7 @@
 //! several.
 
 use pcr99::{Similarity, Status};
+use rayon::prelude::*;
 
 use super::{
     Doubt, NotRefuted, RefutationTest,
@@ -274,11 +275,13 @@ impl Case<'_> {
         let roughly = |pose: &Similarity| self.sampled.explained_roughly(pose, RANKING_POINTS);
         // A pose explains less before it is refined than after, hence half of the limit.
         let least = 0.5 * limits::RIVAL_EXPLAINED * roughly(pose);
+        let poses: Vec<Similarity> = turned.chain(shifted).collect();
         let mut suggested: Vec<(f64, Similarity)> =
-            turned.chain(shifted).map(|pose| (roughly(&pose), pose)).collect();
+            poses.into_par_iter().map(|pose| (roughly(&pose), pose)).collect();
         suggested.retain(|(share, _)| *share >= least);
         suggested.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let refined = suggested.iter().take(REFINED_RIVALS).filter_map(|(_, start)| {
+        suggested.truncate(REFINED_RIVALS);
+        let refined = suggested.par_iter().filter_map(|(_, start)| {
             let refined = self.sampled.refine_coarsely(*start, self.with_scale, Default::default());
             if !self.sampled.differ(pose, &refined) {
                 return None;

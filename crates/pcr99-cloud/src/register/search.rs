@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use pcr99::{Correspondences, Evidence, Params, Positive, Registration, Scale, Similarity, Solver, assess};
+use rayon::prelude::*;
+
 use pcr99_base::{
     clock::Clock,
     vector::{distance_sq, dot, minus, rotate},
@@ -341,7 +343,9 @@ impl Attempt {
         with_scale: bool,
         refinement: Refinement,
     ) -> Vec<Candidate> {
-        let starts = self.found.candidates.iter().map(|candidate| candidate.target_from_source);
+        // Computed here, before several threads need them.
+        let _ = sampled.voters();
+        let starts = self.found.candidates.par_iter().map(|candidate| candidate.target_from_source);
         starts
             .map(|start| self.compare(sampled, start, sampled.refine_coarsely(start, with_scale, refinement)))
             .collect()
