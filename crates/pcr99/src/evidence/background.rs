@@ -65,6 +65,11 @@ impl Background {
         self.extent().min(scale * self.source_extent)
     }
 
+    /// Longest half-axis of the targets relative to that of the sources.
+    pub(super) fn ratio_of_extents(&self) -> f64 {
+        self.extent() / self.source_extent
+    }
+
     /// Longest half-axis of the targets.
     pub(crate) fn extent(&self) -> f64 {
         longest(&self.half_axes)

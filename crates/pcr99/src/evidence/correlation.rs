@@ -46,8 +46,13 @@ struct Shell {
 }
 
 /// The correlation length in the target, in normalised units; zero when matches are independent, `None` when too few of them follow none of
-/// the `models`. `extent` is that of the moved sources, or of the targets where those are smaller.
-pub(super) fn correlation_length(points: &Soa, models: &[&Similarity], extent: f64) -> Option<f64> {
+/// the `models`. `extent` is that of the moved sources, or of the targets where those are smaller. `scale` is that of distances in the target to those in the source.
+pub(super) fn correlation_length(
+    points: &Soa,
+    models: &[&Similarity],
+    extent: f64,
+    scale: f64,
+) -> Option<f64> {
     let near_sq = (NEAR_RIGHT * extent).powi(2);
     let affines: Vec<Affine> = models.iter().map(|model| Affine::from(*model)).collect();
     let is_far = |i: &usize| {
@@ -62,7 +67,6 @@ pub(super) fn correlation_length(points: &Soa, models: &[&Similarity], extent: f
     }
     let x = |i: u32| points.a[0][i as usize];
     some.sort_unstable_by(|&i, &j| x(i).total_cmp(&x(j)));
-    let scale = models.first().map_or(1.0, |model| model.scale());
     let extent = extent / scale;
     let nearest = median_nearest(points, &some).max(1e-6 * extent);
     let radius = |shell: usize| nearest * libm::exp2(0.5 * shell as f64);
@@ -223,7 +227,7 @@ mod tests {
 
     fn length(points: &Soa) -> Option<f64> {
         let far = Similarity::from_translation([100.0, 0.0, 0.0]);
-        correlation_length(points, &[&far], 1.0)
+        correlation_length(points, &[&far], 1.0, 1.0)
     }
 
     #[test]
@@ -260,7 +264,7 @@ mod tests {
     fn matches_that_follow_a_candidate_are_left_out() {
         let mut points = patches(1000, 1, 0.0, 1);
         points.b = points.a.clone();
-        assert_eq!(correlation_length(&points, &[&Similarity::IDENTITY], 1.0), None);
+        assert_eq!(correlation_length(&points, &[&Similarity::IDENTITY], 1.0, 1.0), None);
         assert!(length(&points).is_some_and(|length| length > 0.1));
     }
 }

@@ -274,7 +274,8 @@ impl Judge {
     fn measure_correlation(&mut self, points: &Soa, models: &[&Similarity], background: &Background) {
         let scale = models.first().map_or(1.0, |model| model.scale());
         let extent = background.common_extent(scale);
-        let length = correlation_length(points, models, extent);
+        // A wrong candidate may have any scale, but neighbours are as far apart as the extents say.
+        let length = correlation_length(points, models, extent, scale.max(background.ratio_of_extents()));
         let assumed = ASSUMED_PLACE_RADIUS * extent;
         self.place_radius = Some(length.map_or(assumed, |length| PLACE_RADIUS * length));
     }
