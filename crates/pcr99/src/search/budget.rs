@@ -12,8 +12,8 @@ const LAST_RESORT: u64 = 200;
 /// Number of matches on which a refinement costs as much as trying a pair without one. Where the matches of a plane or a street agree by chance, nearly every pair is
 /// refined.
 const MATCHES_PER_PAIR: usize = 2048;
-/// Smallest part of a chunk, in pairs.
-const SMALLEST_PART: u64 = 256;
+/// Smallest part of a chunk, in pairs. Where a consensus exists, the first chunk of a subset shows it within some hundreds.
+const SMALLEST_PART: u64 = 2048;
 
 /// How much a search may try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
