@@ -26,6 +26,8 @@ pub enum DoubtCode {
     LooseRotation,
     /// Another transform, the rival, explains nearly as much.
     Ambiguous,
+    /// A mirrored transform explains clearly more matches.
+    Mirrored,
     /// The search ended before it looked for another transform.
     Unfinished,
     /// The overlapping surfaces are too far apart, or their normals disagree.
@@ -48,13 +50,14 @@ pub enum DoubtCode {
 
 impl DoubtCode {
     /// All codes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NoConsensus,
         Self::Stopped,
         Self::Chance,
         Self::FewPlaces,
         Self::LooseRotation,
         Self::Ambiguous,
+        Self::Mirrored,
         Self::Unfinished,
         Self::PoorFit,
         Self::LittleOverlap,
@@ -75,6 +78,7 @@ impl DoubtCode {
             Self::FewPlaces => "few_places",
             Self::LooseRotation => "loose_rotation",
             Self::Ambiguous => "ambiguous",
+            Self::Mirrored => "mirrored",
             Self::Unfinished => "unfinished",
             Self::PoorFit => "poor_fit",
             Self::LittleOverlap => "little_overlap",
@@ -98,6 +102,7 @@ impl DoubtCode {
             }
             Self::LooseRotation => "The inliers do not determine the rotation about one axis.",
             Self::Ambiguous => "A second transform explains the data nearly as well, and nothing refutes it.",
+            Self::Mirrored => "A mirrored transform explains clearly more matches than this one.",
             Self::Unfinished => {
                 "The search was ended before a second transform with as much evidence was ruled out."
             }
@@ -136,6 +141,9 @@ impl DoubtCode {
             Self::Ambiguous => {
                 "Compare the candidates. Where the scene is symmetric or repeats itself, a larger part of it or a rough initial pose \
                  decides."
+            }
+            Self::Mirrored => {
+                "Check that both sides have the same handedness: exchange two axes of one, or change the sign of one."
             }
             Self::Unfinished => "Allow more time, effort or memory. The transform may well be right.",
             Self::PoorFit => {

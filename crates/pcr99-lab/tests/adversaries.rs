@@ -260,3 +260,22 @@ fn a_majority_is_found_beside_near_misses() {
         assert!(found.is_registered() && scene.error(&found, 22) < 5e-4, "{seed}: {}", found.reason());
     }
 }
+
+/// Matches of mirrored points agree with a rotation where they are near a plane, and the better the larger the threshold is.
+#[test]
+fn mirrored_points_are_not_registered() {
+    for seed in 0..60 {
+        let mut scene = Scene::new(11_000 + seed);
+        for _ in 0..100 {
+            let point = scene.in_cube();
+            scene.right(point, 2e-3);
+        }
+        for target in &mut scene.target {
+            target[0] = -target[0];
+        }
+        for threshold in [None, Some(0.2)] {
+            let found = scene.solve(threshold);
+            assert!(!found.is_registered(), "{seed} {threshold:?}: {}", found.reason());
+        }
+    }
+}

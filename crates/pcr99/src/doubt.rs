@@ -41,6 +41,11 @@ pub enum Doubt {
         /// Evidence of the rival divided by that of the answer, between 0 and 1.
         evidence_ratio: f64,
     },
+    /// A mirrored transform explains clearly more matches: one side has another handedness.
+    Mirrored {
+        /// Number of matches that the mirrored transform explains.
+        inliers: usize,
+    },
     /// The search ended before it looked for another transform with as much evidence.
     Unfinished {
         /// [`StopReason::TimeLimit`], [`StopReason::Interrupted`], or [`StopReason::HypothesisLimit`] and [`StopReason::Exhausted`] where the limits on pairs
@@ -63,8 +68,16 @@ pub enum Doubt {
 
 impl Doubt {
     /// All codes, in the order of the variants.
-    pub const CODES: [&'static str; 7] =
-        ["chance", "few_places", "loose_rotation", "ambiguous", "unfinished", "no_consensus", "stopped"];
+    pub const CODES: [&'static str; 8] = [
+        "chance",
+        "few_places",
+        "loose_rotation",
+        "ambiguous",
+        "mirrored",
+        "unfinished",
+        "no_consensus",
+        "stopped",
+    ];
 
     /// The stable name for programs and documents, one of [`CODES`](Self::CODES).
     pub const fn code(&self) -> &'static str {
@@ -73,6 +86,7 @@ impl Doubt {
             Self::FewPlaces { .. } => "few_places",
             Self::LooseRotation { .. } => "loose_rotation",
             Self::Ambiguous { .. } => "ambiguous",
+            Self::Mirrored { .. } => "mirrored",
             Self::Unfinished { .. } => "unfinished",
             Self::NoConsensus { .. } => "no_consensus",
             Self::Stopped { .. } => "stopped",
@@ -124,6 +138,10 @@ impl fmt::Display for Doubt {
                 f,
                 "another transform has {:.0} % of the evidence for this one; compare the candidates",
                 100.0 * evidence_ratio
+            ),
+            Self::Mirrored { inliers } => write!(
+                f,
+                "a mirrored transform explains {inliers} matches; check that both sides have the same handedness"
             ),
             Self::Unfinished { because } => {
                 let (event, remedy) = match because {
@@ -182,6 +200,7 @@ mod tests {
             (Doubt::FewPlaces { places: 1 }, "only 1 place,"),
             (Doubt::LooseRotation { deviation_deg: 12.3 }, "uncertain by 12°"),
             (Doubt::Ambiguous { evidence_ratio: 0.934 }, "has 93 % of"),
+            (Doubt::Mirrored { inliers: 57 }, "explains 57 matches"),
             (Doubt::Unfinished { because: StopReason::TimeLimit }, "ruled out; allow more time"),
             (Doubt::NoConsensus { correspondences: 1000 }, "among the 1000;"),
             (Doubt::Stopped { correspondences: 50, because: StopReason::TimeLimit }, "among the 50; allow"),

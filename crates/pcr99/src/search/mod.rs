@@ -23,6 +23,7 @@
 //! | a final fit with weights | `polish` |
 //! | the threshold, where none is given | `threshold` |
 //! | a far tighter consensus within the one found | `tighten` |
+//! | whether the matches are those of mirrored points | `mirror` |
 //!
 //! Easy problems are solved by stars, before anything of size `n²` exists. Hard ones continue with rounds over growing subsets, up
 //! to all matches or as many as the memory budget and `LARGEST` allow.
@@ -43,6 +44,7 @@ mod budget;
 mod candidate;
 mod clique;
 mod edges;
+mod mirror;
 mod mixture;
 mod modes;
 mod outcome;

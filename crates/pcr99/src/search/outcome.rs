@@ -48,7 +48,11 @@ impl Solver {
         answer.evidence.rival_evidence_ratio = rival.map_or(0.0, |rival| rival.evidence_ratio);
         let answer = *answer;
         let unfinished = Doubt::Unfinished { because: stopped_because };
-        let doubt = answer.evidence.doubt(answer.inlier_count).or((!sought_rivals).then_some(unfinished));
+        let doubt = answer.evidence.doubt(answer.inlier_count);
+        let doubt = doubt.or_else(|| {
+            let mirrored = self.mirrored(problem, first).map(|inliers| Doubt::Mirrored { inliers });
+            mirrored.or((!sought_rivals).then_some(unfinished))
+        });
         Registration {
             status: if doubt.is_none() { Status::Registered } else { Status::NotReliable },
             doubt,
