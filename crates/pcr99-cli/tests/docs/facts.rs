@@ -152,12 +152,7 @@ const FACTS: &[[&str; 4]] = &[
         "pcr99/src/evidence/mod.rs",
         "LARGEST_RIVAL_RATIO: f64 = 0.6;",
     ],
-    [
-        "explanation/verdict.md",
-        "| 10 % of either |",
-        "pcr99-cloud/src/register/judge.rs",
-        "OVERLAP: f64 = 0.1;",
-    ],
+    ["explanation/verdict.md", "| 10 % of one |", "pcr99-cloud/src/register/judge.rs", "OVERLAP: f64 = 0.1;"],
     [
         "explanation/verdict.md",
         "| 0.004 |",
@@ -260,7 +255,7 @@ const FACTS: &[[&str; 4]] = &[
     ],
     [
         "how-to/troubleshooting.md",
-        "less than 10 % of either",
+        "less than 10 % of each",
         "pcr99-cloud/src/register/judge.rs",
         "OVERLAP: f64 = 0.1;",
     ],
