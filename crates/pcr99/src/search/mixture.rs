@@ -31,10 +31,10 @@ const LEAST_DISTANCE: f64 = 2.0;
 const GAP_DISTANCE: f64 = 3.5;
 /// Half-width of the bands at both modes and half-way between them, relative to their distance.
 const BAND: f64 = 0.15;
-/// Smallest logarithm of the ratio of the likelihoods of two modes and one.
-const LEAST_LOG_RATIO: f64 = 6.0;
-/// Logarithm of that ratio from which matches half-way between the modes count as at one of them by chance.
-const FAR_BETTER: f64 = 10.0;
+/// Logarithm of the ratio of the likelihoods of two modes and one, beyond the smallest, from which matches half-way between the modes count as at one of them by chance; and the smallest
+/// number of matches at each.
+const FAR_BETTER: f64 = 4.0;
+const FEWEST_AT_MODE: f64 = 2.0;
 /// Iterations of the fit of two motions.
 const ITERATIONS: usize = 15;
 /// Smallest size of the second mode, relative to the first.
@@ -82,7 +82,7 @@ pub(super) fn separate(
     let ratio = counts[order[1]] / counts[order[0]];
     let variance = gaussians[0].variance.max(gaussians[1].variance);
     let along = along(points, pool, &models, variance);
-    (ratio >= LEAST_SHARE && is_two(&along, variance)).then(|| Modes {
+    (ratio >= LEAST_SHARE && is_two(&along, variance, known.parameters())).then(|| Modes {
         models: order.map(|mode| models[mode]),
         ratio,
         sigma: gaussians[order[0]].variance.sqrt(),
@@ -113,12 +113,14 @@ fn along(points: &Soa, pool: &[u32], models: &[Similarity; 2], variance: f64) ->
 
 /// Whether matches cluster at both ends of their lines: a mixture of two Gaussians explains them much better than one broad cluster, and fewer
 /// lie half-way than at the smaller mode. Where the mixture explains them far better, as many may lie half-way as chance puts there.
-fn is_two(along: &[(f64, f64)], variance: f64) -> bool {
+fn is_two(along: &[(f64, f64)], variance: f64, parameters: f64) -> bool {
     let [first, between, second] = gap(along, variance).map(|count| count as f64);
     let fewer = first.min(second);
     let log_ratio = log_ratio(along);
-    between < fewer && log_ratio > LEAST_LOG_RATIO
-        || between <= fewer + fewer.sqrt() && log_ratio > FAR_BETTER
+    // A second motion has a share and parameters of its own, and each raises the logarithm by about one even if there is none (Akaike, 1974).
+    let least = parameters + 1.0;
+    between < fewer && log_ratio > least
+        || fewer >= FEWEST_AT_MODE && between <= fewer + fewer.sqrt() && log_ratio > least + FAR_BETTER
 }
 
 /// Number of matches at the first mode, half-way and at the second.
