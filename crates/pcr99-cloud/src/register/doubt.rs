@@ -149,7 +149,7 @@ impl fmt::Display for Doubt {
                 Percent(limits::FREE_SPACE_FRACTION)
             ),
             Self::SizeMismatch { ratio } => {
-                write!(f, "one cloud is {ratio:.0} times as large as the other; check the units")
+                write!(f, "after scaling, one cloud is {ratio:.0} times as large as the other; check the units and the scale")
             }
         }
     }
