@@ -33,7 +33,7 @@ pub enum Error {
         value: f64,
     },
     /// A parameter is outside its range.
-    #[error("`{name}` must be between {low:?} and {high}, got {value}")]
+    #[error("`{name}` must be between {low} and {high}, got {value}")]
     OutOfRange {
         /// Name of the parameter.
         name: &'static str,

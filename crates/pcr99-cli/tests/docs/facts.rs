@@ -90,9 +90,9 @@ const FACTS: &[[&str; 4]] = &[
     ],
     [
         "explanation/search.md",
-        "a factor of `e⁶`",
+        "a factor of `e⁷`",
         "pcr99/src/search/mixture.rs",
-        "LEAST_LOG_RATIO: f64 = 6.0;",
+        "let least = parameters + 1.0;",
     ],
     ["explanation/search.md", "Up to 32 inliers", "pcr99/src/search/polish.rs", "FEW: usize = 32;"],
     [
