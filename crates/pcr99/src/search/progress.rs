@@ -156,14 +156,14 @@ impl Progress {
         explained + (Evidence::LARGEST_RIVAL_RATIO * surplus).ceil().max(1.0) as usize
     }
 
-    /// Number of inliers that a rival has within a subset of `size` matches, at least, up to two standard deviations. `inliers` is the number of inliers of the
-    /// best within the subset, for a best that is not known among all matches.
-    pub(super) fn rival_in_subset(&self, inliers: usize, size: usize) -> usize {
+    /// Number of inliers that a rival of the best has within a subset of `size` matches, at least, up to two standard deviations; `None` while nothing is registered, neither among all
+    /// matches nor among the candidates of the subset.
+    pub(super) fn rival_of_best(&self, local: &Best, size: usize) -> Option<usize> {
         let part = size as f64 / self.n as f64;
-        let all =
-            registered(&self.found.best).map_or(inliers as f64 / part, |best| best.inliers.len() as f64);
+        let of_all = registered(&self.found.best).map(|best| best.inliers.len() as f64);
+        let all = of_all.or_else(|| registered(local).map(|best| best.inliers.len() as f64 / part))?;
         let mean = part * self.rival_of(all as usize) as f64;
-        (mean - 2.0 * (mean * (1.0 - part)).sqrt()).max(0.0) as usize
+        Some((mean - 2.0 * (mean * (1.0 - part)).sqrt()).max(0.0) as usize)
     }
 
     /// What must not be missed before the search may stop; empty while nothing is registered.

@@ -129,8 +129,8 @@ impl Solver {
             let enough = progress.pairs_left();
             let enough = enough.map_or(half, |pairs| ((pairs / size as f64) as usize).saturating_add(1));
             let differences = from..(from + chunk.min(enough)).min(half + 1);
-            let rival = |best: &Candidate| progress.rival_in_subset(best.inliers.len(), size) as u32;
-            let wanted = Wanted { contrast: pass.contrast, to_beat: registered(local).map(rival) };
+            let to_beat = progress.rival_of_best(local, size).map(|rival| rival as u32);
+            let wanted = Wanted { contrast: pass.contrast, to_beat };
             self.threads.run(|| {
                 self.edges.supported_pairs(differences.clone(), wanted, &mut self.pairs);
             });
@@ -198,8 +198,7 @@ impl Solver {
                 break;
             }
             let mut least = least_clique;
-            if let Some(best) = registered(local) {
-                let rival = progress.rival_in_subset(best.inliers.len(), self.subset.len());
+            if let Some(rival) = progress.rival_of_best(local, self.subset.len()) {
                 if pair.may_beat(rival as u32) {
                     least = least.max((rival * 3 / 4).min(9));
                 } else if runners_up == 0 {
