@@ -16,7 +16,7 @@ pub trait Coordinate: Copy {
     /// Copies points to columns of the same length. Zeros lose their sign.
     fn split(rows: &[[Self; 3]], columns: [&mut [f64]; 3]);
 
-    /// The same number in double precision.
+    /// The number in double precision.
     fn wide(self) -> f64;
 }
 

@@ -1,4 +1,4 @@
-//! The same mistake gives the same message in the program, in batches and in the library.
+//! A mistake gives the same message in the program, in batches and in the library.
 
 use pcr99::Similarity;
 use pcr99_plan::{GivenScale, Method, PaperOptions, RegisterOptions, RegisterPlan, SolveOptions, SolvePlan};

@@ -19,23 +19,30 @@
 //! | how the matches differ in noise | `noise` |
 //! | how far neighbouring wrong matches are wrong in the same way | `correlation` |
 //! | inliers counted once per place of that size | `places` |
+//! | inliers in one patch, or in a small part of the scene | `clumps` |
 //! | how well the inliers determine the rotation | `rotation` |
+//! | the conditions for a registered answer | `conditions` |
 //!
 //! **Order.** Candidates are ordered by their *surplus*: the independent inliers beyond the number that chance explains. It is positive exactly where
 //! chance does not explain the candidate.
 
 mod background;
 mod chance;
+mod clumps;
+mod conditions;
 mod correlation;
 mod false_alarms;
 mod noise;
 mod places;
 mod rotation;
 
+pub use self::conditions::Evidence;
 pub(crate) use self::{background::Background, false_alarms::log_choose};
 
 use self::{
     chance::{Chance, Counter},
+    clumps::{is_small_part, outside_densest_patch},
+    conditions::{CLEARLY_ENOUGH, SMALLEST_PATCH},
     correlation::correlation_length,
     false_alarms::{FalseAlarms, LARGEST_LOG10_NFA, Weight, log_nfa, needed},
     rotation::rotation_deviation,
@@ -47,101 +54,9 @@ use pcr99_base::{
         near::{MOST_SCATTERED, Scattered, count_scattered},
         sums::sum,
     },
-    vector::{distance_sq, lower_median},
 };
 
-use crate::{Correspondences, Doubt, Similarity};
-
-/// The evidence for a transform, from the matches that agree with it.
-///
-/// [`doubt`](Self::doubt) tests it against the conditions for a registered answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct Evidence {
-    /// log₁₀ of the number of false alarms: how often chance alone would produce such a consensus. At −3, it happens at most once in a
-    /// thousand problems of wrong matches; at 0 or above, it is expected.
-    pub log10_nfa: f64,
-    /// Number of inliers, counted once per place.
-    ///
-    /// Inliers are counted to see that they are not a single patch, which one wrong patch of neighbouring matches would explain. Targets closer than `3δ`
-    /// are at one place. This distance is at least 10 % of the longest half-axis of the targets, or of the moved
-    /// sources where those are smaller, and at most 20 % of the longest half-axis of the targets. Counting stops at
-    /// [`Evidence::MOST_COUNTED`]; from more than twice as many inliers, an even sample is counted. Where neighbouring matches are correlated over a quarter
-    /// of this distance or more, the independent inliers are given instead.
-    pub inlier_places: usize,
-    /// Standard deviation of the rotation about the axis that the inliers determine least, in degrees; at most 180.
-    pub rotation_deviation_deg: f64,
-    /// Independent inliers beyond chance of the strongest [rival](crate::Rival), divided by those of this transform, between 0 and 1; 0 when there is no
-    /// rival, or when none was searched for.
-    pub rival_evidence_ratio: f64,
-}
-
-/// Number of places from which inliers are scattered enough, whatever their number.
-const ENOUGH_PLACES: usize = 11;
-/// Number of places from which the way of counting does not matter.
-const CLEARLY_ENOUGH: usize = 2 * ENOUGH_PLACES;
-/// Smallest radius of a patch, in thresholds.
-const SMALLEST_PATCH: f64 = 1.5;
-/// Places per inlier above which fewer places are enough: the inliers are few, but not duplicates of each other.
-const SCATTERED_SHARE: f64 = 0.5;
-/// Smallest number of places. A transform can be made to fit any three.
-const FEWEST_PLACES: usize = 4;
-/// Largest standard deviation of the rotation of a registered answer, in degrees.
-const LARGEST_ROTATION_DEVIATION: f64 = 2.5;
-
-impl Evidence {
-    /// Largest value of [`inlier_places`](Self::inlier_places): counting stops here, because the conditions need no more.
-    pub const MOST_COUNTED: usize = MOST_SCATTERED;
-
-    /// Largest share of the evidence that a rival of a registered answer may have.
-    pub const LARGEST_RIVAL_RATIO: f64 = 0.6;
-
-    /// Evidence from its four numbers; see the fields.
-    pub const fn new(
-        log10_nfa: f64,
-        inlier_places: usize,
-        rotation_deviation_deg: f64,
-        rival_evidence_ratio: f64,
-    ) -> Self {
-        Self { log10_nfa, inlier_places, rotation_deviation_deg, rival_evidence_ratio }
-    }
-
-    /// Whether chance alone does not explain the consensus.
-    pub(crate) fn exceeds_chance(&self) -> bool {
-        self.log10_nfa <= LARGEST_LOG10_NFA
-    }
-
-    /// Whether the consensus may be that of another motion: neither chance nor a single patch explains it. Another doubt, such as a few places, does not
-    /// matter.
-    pub(crate) fn may_rival(&self) -> bool {
-        self.exceeds_chance() && self.has_places()
-    }
-
-    /// Whether the inliers are at more places than any transform can be made to fit.
-    pub(crate) fn has_places(&self) -> bool {
-        self.inlier_places >= FEWEST_PLACES
-    }
-
-    /// The doubt about a consensus with this number of `inliers`, or `None` when the evidence confirms it.
-    ///
-    /// The conditions are tested in this order: chance, inliers at few places, an undetermined rotation, a rival.
-    pub fn doubt(&self, inliers: usize) -> Option<Doubt> {
-        let few_but_scattered = self.inlier_places >= FEWEST_PLACES
-            && self.inlier_places as f64 > SCATTERED_SHARE * inliers as f64;
-        if !self.exceeds_chance() {
-            Some(Doubt::Chance { log10_nfa: self.log10_nfa })
-        } else if self.inlier_places < ENOUGH_PLACES && !few_but_scattered {
-            Some(Doubt::FewPlaces { places: self.inlier_places })
-        } else if self.rotation_deviation_deg > LARGEST_ROTATION_DEVIATION {
-            Some(Doubt::LooseRotation { deviation_deg: self.rotation_deviation_deg })
-        } else if self.rival_evidence_ratio > Self::LARGEST_RIVAL_RATIO {
-            Some(Doubt::Ambiguous { evidence_ratio: self.rival_evidence_ratio })
-        } else {
-            None
-        }
-    }
-}
+use crate::{Correspondences, Similarity};
 
 /// Smallest number of independent inliers among `n` matches that chance may leave unexplained, with residuals of about half the threshold `delta`.
 pub(crate) fn fewest_inliers(n: usize, delta: f64, background: &Background) -> usize {
@@ -223,11 +138,6 @@ const PART_OF_PATCH: f64 = 0.25;
 
 /// Largest expected number (log₁₀) of agreements with one transform from which they are not chance. A search looks at some hundreds of transforms.
 const LARGEST_LOG10_AT_TRANSFORM: f64 = -4.0;
-
-/// Share of the matches near the inliers below which the inliers are in one small part of the scene, and how many of the inliers are looked at: the others may be
-/// there by chance.
-const SMALL_PART: f64 = 0.2;
-const MOST_INLIERS: f64 = 0.8;
 
 impl Judge {
     /// Forgets what was measured on earlier matches. `correlation_length`, in the target, is measured where it is not given.
@@ -537,54 +447,6 @@ impl Judge {
     }
 }
 
-/// Whether the inliers are in one small part of the scene, on both sides. A few matches there may be an object that moved, or that stands elsewhere.
-fn is_small_part(consensus: &Consensus<'_>) -> bool {
-    [&consensus.points.a, &consensus.points.b]
-        .iter()
-        .all(|columns| share_near(columns, consensus.inliers) < SMALL_PART)
-}
-
-/// Share of all points in the smallest ball about the middle of the inliers that holds most of them.
-fn share_near(columns: &[Vec<f64>; 3], inliers: &[u32]) -> f64 {
-    let mut along = Vec::with_capacity(inliers.len());
-    let middle = columns.each_ref().map(|column| {
-        along.clear();
-        along.extend(inliers.iter().map(|&i| column[i as usize]));
-        lower_median(&mut along).unwrap_or(0.0)
-    });
-    let square = |i: usize| distance_sq(columns.each_ref().map(|column| column[i]), middle);
-    let mut squares: Vec<f64> = inliers.iter().map(|&i| square(i as usize)).collect();
-    let most = ((MOST_INLIERS * squares.len() as f64).ceil() as usize).saturating_sub(1);
-    if squares.is_empty() {
-        return 0.0;
-    }
-    let limit = *squares.select_nth_unstable_by(most, f64::total_cmp).1;
-    let n = columns[0].len();
-    (0..n).filter(|&i| square(i) <= limit).count() as f64 / n as f64
-}
-
-/// The inliers without those of the densest patch of this `radius`, of which the one with the smallest residual stays; `None` where no patch holds many of them.
-fn outside_densest_patch(consensus: &Consensus<'_>, radius: f64) -> Option<(Vec<u32>, Vec<f64>)> {
-    let target = |i: u32| consensus.points.target(i as usize);
-    let is_near = |center: u32| move |i: u32| distance_sq(target(center), target(i)) <= radius * radius;
-    let step = consensus.inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
-    let some: Vec<u32> = consensus.inliers.iter().copied().step_by(step).collect();
-    let held = |center: u32| some.iter().filter(|&&i| is_near(center)(i)).count();
-    let (most, center) =
-        some.iter().map(|&i| (held(i), i)).max_by_key(|(held, i)| (*held, std::cmp::Reverse(*i)))?;
-    if most < FEWEST_IN_PATCH || (most as f64) < LARGE_PATCH * some.len() as f64 {
-        return None;
-    }
-    let all = || consensus.inliers.iter().copied().zip(consensus.residuals.iter().copied());
-    let inside = is_near(center);
-    let kept = all().filter(|(i, _)| inside(*i)).min_by(|one, other| one.1.total_cmp(&other.1))?.0;
-    Some(all().filter(|&(i, _)| i == kept || !inside(i)).unzip())
-}
-
-/// Smallest number of inliers in a patch that counts once, and its smallest share of them. Fewer are neighbours by chance.
-const FEWEST_IN_PATCH: usize = 5;
-const LARGE_PATCH: f64 = 0.15;
-
 /// Largest number of inliers considered when counting places. More are sampled evenly, which never counts too many.
 const LARGEST_SAMPLE: usize = 2 * MOST_SCATTERED;
 
@@ -605,22 +467,5 @@ mod tests {
         assert_eq!(judge.count_places(&points, &(99..300).collect::<Vec<_>>(), 0.001), MOST_SCATTERED);
         // Every second of 220: fifty of the copies, which are one place, and sixty others.
         assert_eq!(judge.count_places(&points, &(0..220).collect::<Vec<_>>(), 0.001), 1 + 60);
-    }
-
-    /// The conditions for a registered answer, one by one.
-    #[test]
-    fn the_first_condition_that_fails_is_the_doubt() {
-        let doubt = |log10_nfa, places, inliers, deviation_deg| {
-            Evidence::new(log10_nfa, places, deviation_deg, 0.3).doubt(inliers)
-        };
-        assert_eq!(doubt(-2.5, 9, 10, 1.0), None, "few, but scattered");
-        assert_eq!(doubt(-300.0, 11, 500, 1.0), None, "at eleven places");
-        assert_eq!(doubt(-300.0, 10, 500, 1.0), Some(Doubt::FewPlaces { places: 10 }));
-        assert_eq!(doubt(-1.5, 10, 10, 1.0), Some(Doubt::Chance { log10_nfa: -1.5 }));
-        assert_eq!(doubt(-20.0, 3, 3, 1.0), Some(Doubt::FewPlaces { places: 3 }));
-        assert_eq!(doubt(-20.0, 6, 12, 1.0), Some(Doubt::FewPlaces { places: 6 }), "each of them twice");
-        assert_eq!(doubt(-20.0, 20, 20, 3.0), Some(Doubt::LooseRotation { deviation_deg: 3.0 }));
-        let rivalled = Evidence::new(-20.0, 20, 1.0, 0.8);
-        assert_eq!(rivalled.doubt(20), Some(Doubt::Ambiguous { evidence_ratio: 0.8 }));
     }
 }

@@ -1,4 +1,4 @@
-//! The same with AVX2. All functions are inlined into the two that have the instructions; nothing else may call them.
+//! Nearest descriptors with AVX2. All functions are inlined into the two that have the instructions; nothing else may call them.
 
 use std::arch::x86_64::{
     __m256i, _mm_loadu_si64, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32,

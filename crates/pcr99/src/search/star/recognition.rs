@@ -2,7 +2,7 @@
 
 /// Smallest number of hits that must be consistent with a seed, with a known scale.
 pub(super) const FEWEST_COMMON: usize = 4;
-/// The same with an unknown scale: the hits are consistent with the centre within the scale of the seed, which is a further condition.
+/// Smallest number of hits that must be consistent with a seed, with an unknown scale: the hits are consistent with the centre within the scale of the seed, which is a further condition.
 const FEWEST_COMMON_UNKNOWN: usize = 3;
 /// Part of the calculated recognition that is relied on. It covers fits that fail although the clique is right.
 const RELIED_ON: f64 = 0.85;
