@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import time
+import uuid
 from collections import deque
 from typing import Any, NamedTuple, Optional
 
@@ -28,6 +29,8 @@ _MAX_NODE_DEATHS = 100
 _VISIBLE_WITHIN = 60.0
 #: Seconds that workers have to write their results after Ctrl-C.
 _STOP_TIMEOUT = 15.0
+#: Start of the name of a file that tells workers to stop.
+_STOP_PREFIX = ".stop-"
 #: Seconds between two queries of the number of cores.
 _COUNT_EVERY = 10.0
 
@@ -65,6 +68,8 @@ class Run:
         self._submitted: dict[Any, _Sent] = {}
         self._node_deaths = 0
         self._counted = -float("inf")
+        # Workers stop when this file appears. Ray's own `cancel` may abort this process when a cancelled chunk comes back.
+        self._stop_file = os.path.join(output, f"{_STOP_PREFIX}{uuid.uuid4().hex}")
         self._cpus = 1
 
     def all(self, chunk: Optional[int]) -> None:
@@ -83,6 +88,7 @@ class Run:
         except BaseException:
             self._stop()
             raise
+        self._forget_stops()
 
     def _cores(self) -> int:
         if time.monotonic() - self._counted > _COUNT_EVERY:
@@ -106,7 +112,7 @@ class Run:
             self._submitted[self._submit(sent.chunk)] = sent
 
     def _submit(self, chunk: str) -> Any:
-        return self._remote.remote(_core.__version__, self._output, chunk, self._cache)
+        return self._remote.remote(_core.__version__, self._output, chunk, self._cache, self._stop_file)
 
     def _take(self, reference: Any, sent: _Sent) -> None:
         errors = self._ray.exceptions
@@ -173,12 +179,22 @@ class Run:
         self._failed += 1
 
     def _stop(self) -> None:
-        """Cancels submitted chunks and gives workers time to write their results."""
+        """Tells the workers to stop, and gives them time to write their results."""
         with contextlib.suppress(Exception):
-            for reference in self._submitted:
-                self._ray.cancel(reference, force=False, recursive=False)
-            if self._submitted:
-                self._ray.wait(list(self._submitted), num_returns=len(self._submitted), timeout=_STOP_TIMEOUT)
+            if not self._submitted:
+                return
+            with open(self._stop_file, "x"):
+                pass
+            _, running = self._ray.wait(list(self._submitted), num_returns=len(self._submitted), timeout=_STOP_TIMEOUT)
+            if not running:
+                os.remove(self._stop_file)
+
+    def _forget_stops(self) -> None:
+        """Removes the stop files of earlier runs whose workers did not answer in time."""
+        for name in os.listdir(self._output):
+            if name.startswith(_STOP_PREFIX):
+                with contextlib.suppress(OSError):
+                    os.remove(os.path.join(self._output, name))
 
 
 def _rows(chunk: str) -> int:

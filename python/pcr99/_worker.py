@@ -28,15 +28,15 @@ class Receipt(NamedTuple):
 _workers: dict[Optional[int], _core.Worker] = {}
 
 
-def run_chunk(version: str, output: str, chunk: str, cache: Optional[int]) -> Receipt:
-    """Registers the pairs of a chunk and writes their results to `output`."""
+def run_chunk(version: str, output: str, chunk: str, cache: Optional[int], stop: Optional[str] = None) -> Receipt:
+    """Registers the pairs of a chunk and writes their results to `output`. It ends early once the file `stop` exists."""
     node = platform.node()
     try:
         if version != _core.__version__:
             raise InvalidInput(f"the worker has pcr99 {_core.__version__}, the caller {version}: install the same version on all machines")
         if cache not in _workers:
             _workers[cache] = _core.Worker(1, cache)
-        parts, made, failed = _workers[cache].run_chunk(output, chunk)
+        parts, made, failed = _workers[cache].run_chunk(output, chunk, stop)
     except Error as error:
         return Receipt(node, error=error)
     return Receipt(node, tuple(map(str, parts)), made, failed)

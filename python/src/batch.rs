@@ -263,21 +263,46 @@ impl Worker {
         Self(Arc::new(Mutex::new(pcr99_batch::Worker::new(clouds, work::thread_count(Some(threads))))))
     }
 
-    /// Runs a chunk. Returns the part files, the number of pairs, and the number of failed pairs.
+    /// Runs a chunk. Returns the part files, the number of pairs, and the number of failed pairs. It ends early once the file `stop`
+    /// exists.
+    #[pyo3(signature = (output, chunk, stop=None))]
     fn run_chunk(
         &self,
         py: Python<'_>,
         output: PathBuf,
         chunk: &str,
+        stop: Option<PathBuf>,
     ) -> PyResult<(Vec<PathBuf>, usize, usize)> {
         let chunk = chunk_of(chunk).map_err(|failure| failure.raised(py))?;
         let worker = Arc::clone(&self.0);
         let receipt = work::run_to_end(py, move |watch| {
-            Ok(locked(&worker).run_chunk_to(&chunk, &output, &|| watch.check().is_some())?)
+            let stop = StopFile { path: stop, looked: Mutex::new(None) };
+            Ok(locked(&worker).run_chunk_to(&chunk, &output, &|| watch.check().is_some() || stop.exists())?)
         })?;
         Ok((receipt.parts, receipt.made, receipt.failed))
     }
 }
+
+/// A file whose existence tells workers on all machines to stop.
+struct StopFile {
+    path: Option<PathBuf>,
+    /// When it was last looked for, and the answer.
+    looked: Mutex<Option<(Instant, bool)>>,
+}
+
+impl StopFile {
+    fn exists(&self) -> bool {
+        let Some(path) = &self.path else { return false };
+        let mut looked = locked(&self.looked);
+        match *looked {
+            Some((when, exists)) if exists || when.elapsed() < LOOK_EVERY => exists,
+            _ => looked.insert((Instant::now(), path.exists())).1,
+        }
+    }
+}
+
+/// Time between two looks for a [`StopFile`]. Workers ask far more often, and the file may be on another machine.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Default number of pairs in a chunk.
 pub(crate) fn default_chunk() -> usize {

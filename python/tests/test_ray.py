@@ -166,13 +166,14 @@ def test_killed_interrupted_and_resumed(slow: tuple[Path, list[bytes]], tmp_path
         wait_for(lambda: finished(out) >= kept + 4, 300)
         process.send_signal(ending)
         _, told = process.communicate(timeout=120)
-        # Ray itself may abort on an interrupt while tasks come back ("a bug in Ray"). That is one more kill.
-        is_aborted = process.returncode == -signal.SIGABRT and "discovered a bug in Ray" in told
+        # Ray itself may abort while tasks come back. That is one more kill.
+        is_aborted = "discovered a bug in Ray" in told
         if ending == signal.SIGKILL:
             assert process.returncode == -signal.SIGKILL, told
         elif not is_aborted:
             assert process.returncode == 130, told
             assert told.endswith("interrupted; finished pairs are kept: continue with the same command and --resume\n")
+        assert not list(out.glob(".stop-*"))
         # All processes of Ray end.
         wait_for(lambda: not processes(token), 120)
         kept = finished(out)
