@@ -149,13 +149,21 @@ pub struct Hits {
     positions: [u32; MOST_HITS],
     a: [[f32; MOST_HITS]; 3],
     b: [[f32; MOST_HITS]; 3],
+    /// Squared distances from the centre, where they were measured.
+    from_centre: [[f32; MOST_HITS]; 2],
     len: usize,
 }
 
 impl Default for Hits {
     fn default() -> Self {
         let empty = [[f32::NAN; MOST_HITS]; 3];
-        Self { positions: [0; MOST_HITS], a: empty, b: empty, len: 0 }
+        Self {
+            positions: [0; MOST_HITS],
+            a: empty,
+            b: empty,
+            from_centre: [[f32::NAN; MOST_HITS]; 2],
+            len: 0,
+        }
     }
 }
 
@@ -184,6 +192,32 @@ impl Hits {
             column[len..padded].fill(f32::NAN);
         }
         self.len = len;
+    }
+
+    /// Measures how far the matches are from match `centre`.
+    pub fn measure(&mut self, columns: &Columns, centre: usize) {
+        let point = |side: &[Vec<f32>; 3]| side.each_ref().map(|column| column[centre]);
+        measure_hits(self, point(&columns.a), point(&columns.b));
+    }
+
+    /// Square of the scale that match `k` suggests together with the centre.
+    pub fn scale_sq(&self, k: usize) -> f32 {
+        self.from_centre[1][k] / self.from_centre[0][k]
+    }
+
+    /// Bits of the matches that are consistent with the centre, for a scale given by its square.
+    pub fn consistent_with_centre(&self, scale_sq: f32, tau_sq: f32) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the line above checked that this CPU has AVX2.
+            return unsafe { avx2::consistent_with_centre(self, scale_sq, tau_sq) };
+        }
+        self.consistent_with_centre_plain(scale_sq, tau_sq)
+    }
+
+    fn consistent_with_centre_plain(&self, scale_sq: f32, tau_sq: f32) -> u64 {
+        let [a, b] = &self.from_centre;
+        (0..self.len).fold(0, |bits, k| bits | u64::from(is_consistent(scale_sq * a[k], b[k], tau_sq)) << k)
     }
 
     /// Number of matches.
@@ -226,6 +260,22 @@ impl Hits {
     pub fn consistent_with(&self, k: usize, scale_sq: f32, tau_sq: f32) -> u64 {
         let point = |columns: &[[f32; MOST_HITS]; 3]| columns.each_ref().map(|column| column[k]);
         self.consistent(point(&self.a), point(&self.b), scale_sq, tau_sq)
+    }
+}
+
+compiled_twice! {
+    fn measure_hits(hits: &mut Hits, a: [f32; 3], b: [f32; 3]) = measure_hits_lanes
+}
+
+#[inline(always)]
+fn measure_hits_lanes(hits: &mut Hits, a: [f32; 3], b: [f32; 3]) {
+    let square = |[px, py, pz]: [f32; 3], [x, y, z]: &[[f32; MOST_HITS]; 3], k: usize| {
+        let (x, y, z) = (px - x[k], py - y[k], pz - z[k]);
+        x * x + y * y + z * z
+    };
+    for k in 0..MOST_HITS {
+        hits.from_centre[0][k] = square(a, &hits.a, k);
+        hits.from_centre[1][k] = square(b, &hits.b, k);
     }
 }
 
@@ -317,6 +367,23 @@ mod avx2 {
             bits | near(a, sum(b, &hits.b, group), tau_sq, shortest_sq) << (8 * group)
         })
     }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn consistent_with_centre(hits: &Hits, scale_sq: f32, tau_sq: f32) -> u64 {
+        let eight = |column: &[f32; MOST_HITS], group: usize| {
+            let [a, b, c, d, e, f, g, h] = column.as_chunks::<8>().0[group];
+            _mm256_setr_ps(a, b, c, d, e, f, g, h)
+        };
+        let (shortest_sq, tau_sq) = (_mm256_set1_ps(SHORTEST_SQ * tau_sq), _mm256_set1_ps(tau_sq));
+        let scale_sq = _mm256_set1_ps(scale_sq);
+        let [a, b] = &hits.from_centre;
+        let bits = (0..hits.len.div_ceil(8)).fold(0, |bits, group| {
+            let a = _mm256_mul_ps(scale_sq, eight(a, group));
+            bits | near(a, eight(b, group), tau_sq, shortest_sq) << (8 * group)
+        });
+        // The places after the last match hold what an earlier centre left there.
+        bits & (u64::MAX >> (MOST_HITS - hits.len.max(1)))
+    }
 }
 
 #[cfg(test)]
@@ -370,6 +437,18 @@ mod tests {
                 let point = |columns: &[[f32; MOST_HITS]; 3]| columns.each_ref().map(|column| column[k]);
                 let plain = hits.consistent_plain(point(&hits.a), point(&hits.b), scale, tau_sq);
                 prop_assert_eq!(hits.consistent_with(k, scale, tau_sq), plain);
+            }
+            hits.measure(&columns, i);
+            let point = |columns: &[Vec<f32>; 3]| columns.each_ref().map(|column| column[i]);
+            let direct = hits.consistent(point(&columns.a), point(&columns.b), scale, tau_sq);
+            prop_assert_eq!(hits.consistent_with_centre(scale, tau_sq), direct);
+            prop_assert_eq!(hits.consistent_with_centre_plain(scale, tau_sq), direct);
+            let mut lanes = hits.clone();
+            measure_hits_lanes(&mut lanes, point(&columns.a), point(&columns.b));
+            for side in 0..2 {
+                for k in 0..hits.len() {
+                    prop_assert_eq!(lanes.from_centre[side][k].to_bits(), hits.from_centre[side][k].to_bits());
+                }
             }
         }
 

@@ -4,6 +4,8 @@
 //! at random, that is how often a match agrees. The share is at least that of an even distribution in the ellipsoid of the targets. It is
 //! larger where the transform moves the sources to a crowd of targets, and falls more slowly than with `e³` on surfaces, curves and lattices.
 
+use std::ops::Range;
+
 use pcr99_base::{
     Soa,
     kernel::{
@@ -126,6 +128,7 @@ pub(super) struct Counter {
     /// Sampled matches, sorted by the first coordinate of their target, and those targets.
     order: Vec<u32>,
     targets: [Vec<f64>; 3],
+    slabs: Slabs,
     /// The matches from the noisiest to the most precise; empty when all are alike.
     by_noise: Vec<u32>,
     /// Number of matches and of samples that the targets belong to, where they may be used again.
@@ -168,6 +171,7 @@ impl Counter {
                 to.clear();
                 to.extend(self.order.iter().map(|&i| from[i as usize]));
             }
+            self.slabs.divide(&self.targets[0]);
             self.sampled = sampled;
         }
         let mut hits = [0_u32; RINGS];
@@ -185,9 +189,8 @@ impl Counter {
                 let row = model.linear[axis];
                 row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
             });
-            let start = self.targets[0].partition_point(|x| *x < moved[0] - reach);
-            let end = start + self.targets[0][start..].partition_point(|x| *x <= moved[0] + reach);
-            let window = self.targets.each_ref().map(|column| &column[start..end]);
+            let near = self.slabs.between(moved[0] - reach, moved[0] + reach);
+            let window = self.targets.each_ref().map(|column| &column[near.clone()]);
             count_rings(window, moved, reach_sq, &mut hits);
             let own = if half_step == 0 { squared_distance(points, model, source) } else { f64::INFINITY };
             if own <= reach_sq {
@@ -213,6 +216,46 @@ impl Counter {
         let within = ring_of((delta * delta / (reach * reach)).min(1.0));
         let most = f64::from(hits[within]);
         (chance, ((most + 3.0 * most.sqrt() + 4.0) / pairs).min(1.0))
+    }
+}
+
+/// Sorted numbers divided into slabs of equal width, so that those of an interval are found without a search.
+#[derive(Debug, Default)]
+struct Slabs {
+    first: f64,
+    per_unit: f64,
+    /// Place of the first number of each slab, and their number at the end.
+    starts: Vec<u32>,
+}
+
+impl Slabs {
+    /// Divides `sorted`, which is not empty, into as many slabs as there are numbers.
+    fn divide(&mut self, sorted: &[f64]) {
+        let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
+        let per_unit = sorted.len() as f64 / (last - first);
+        (self.first, self.per_unit) = (first, if per_unit.is_finite() { per_unit } else { 0.0 });
+        self.starts.clear();
+        self.starts.resize(sorted.len() + 1, sorted.len() as u32);
+        for (place, x) in sorted.iter().enumerate().rev() {
+            let slab = self.slab(*x);
+            self.starts[slab] = place as u32;
+        }
+        // An empty slab starts where the next one does.
+        for slab in (0..sorted.len()).rev() {
+            self.starts[slab] = self.starts[slab].min(self.starts[slab + 1]);
+        }
+    }
+
+    #[inline]
+    fn slab(&self, x: f64) -> usize {
+        // A conversion to an integer takes negative numbers to zero.
+        (((x - self.first) * self.per_unit) as usize).min(self.starts.len() - 2)
+    }
+
+    /// Places of the numbers between `low` and `high`, and of some beyond.
+    #[inline]
+    fn between(&self, low: f64, high: f64) -> Range<usize> {
+        self.starts[self.slab(low)] as usize..self.starts[self.slab(high) + 1] as usize
     }
 }
 
@@ -273,6 +316,27 @@ mod tests {
     fn places_are_even() {
         for (n, count) in [(1000, 64), (100, 64), (64, 64), (65, 64), (5, 3), (1, 1)] {
             assert!(evenly(n, count).eq((0..count).map(|k| k * n / count)), "{n} {count}");
+        }
+    }
+
+    #[test]
+    fn slabs_hold_all_numbers_of_an_interval() {
+        let mut random = Random::new(3);
+        for count in [1, 2, 5, 64, 300] {
+            for spread in [0.0, 1e-300, 1.0, 1e300] {
+                let mut sorted: Vec<f64> =
+                    (0..count).map(|_| spread * (random.uniform() - 0.5).powi(3)).collect();
+                sorted.sort_unstable_by(f64::total_cmp);
+                let mut slabs = Slabs::default();
+                slabs.divide(&sorted);
+                for _ in 0..100 {
+                    let low = spread * (random.uniform() - 0.6);
+                    let high = low + spread * random.uniform();
+                    let held = slabs.between(low, high);
+                    let wanted = sorted.partition_point(|x| *x < low)..sorted.partition_point(|x| *x <= high);
+                    assert!(wanted.is_empty() || held.start <= wanted.start && wanted.end <= held.end);
+                }
+            }
         }
     }
 

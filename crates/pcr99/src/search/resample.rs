@@ -10,6 +10,8 @@ use super::{
     progress::Found,
 };
 
+use pcr99_base::kernel::consensus::{Affine, squared_residual};
+
 use crate::random::Random;
 
 /// Largest number of inliers of such a consensus. Among more, a few wrong ones turn the transform little.
@@ -40,6 +42,14 @@ impl Solver {
             for _ in 0..TRIPLETS {
                 let triplet = random.distinct_triple(candidate.inliers.len()).map(|k| candidate.inliers[k]);
                 let Some(model) = known.fit(problem.points, &triplet, |_| 1.0) else { continue };
+                // Most of the inliers are right, so a right transform explains most of them.
+                let affine = Affine::from(&model);
+                let is_near = |i: &&u32| {
+                    squared_residual(problem.points, &affine, **i as usize) <= known.delta * known.delta
+                };
+                if 2 * candidate.inliers.iter().filter(is_near).count() <= candidate.inliers.len() {
+                    continue;
+                }
                 let Self { refiner, judge, .. } = self;
                 let refined =
                     refiner.refine_unless_seen(problem.points, model, &known, least, &mut seen, judge);

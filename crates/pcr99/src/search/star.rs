@@ -263,6 +263,7 @@ impl Solver {
             let Stars { columns, bits, hits, bins, .. } = &mut self.stars;
             in_window(bins, bin, bits);
             hits.gather(columns, words.start, bits);
+            hits.measure(columns, centre);
             if self.try_hits(problem, sampling, true, progress)? {
                 return Some(true);
             }
@@ -280,17 +281,15 @@ impl Solver {
         progress: &mut Progress,
     ) -> Option<bool> {
         let (centre, least) = (sampling.next, sampling.least);
-        let Stars { columns, hits, .. } = &self.stars;
+        let hits = &self.stars.hits;
         let tau = if is_scale_unknown { LOOSER * problem.tau } else { problem.tau };
         let tau_sq = (tau * tau) as f32;
         for seed in 0..hits.len().min(LEVELS[sampling.level].seeds) {
             let position = hits.position(seed);
             let (mut scale_sq, mut with_centre) = (1.0, u64::MAX);
             if is_scale_unknown {
-                let (source_sq, target_sq) = columns.squares(centre, position as usize);
-                let point = |side: &[Vec<f32>; 3]| side.each_ref().map(|column| column[centre]);
-                scale_sq = target_sq / source_sq;
-                with_centre = hits.consistent(point(&columns.a), point(&columns.b), scale_sq, tau_sq);
+                scale_sq = hits.scale_sq(seed);
+                with_centre = hits.consistent_with_centre(scale_sq, tau_sq);
             }
             let common = hits.consistent_with(seed, scale_sq, tau_sq) & with_centre;
             if is_scale_unknown {

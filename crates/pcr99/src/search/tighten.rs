@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{Similarity, evidence::log_choose, random::Random};
 
-use pcr99_base::kernel::{
-    consensus::{Affine, squared_residual},
-    edges::common,
+use pcr99_base::{
+    Soa,
+    kernel::{consensus::Affine, edges::common, residuals::squared_residuals},
 };
 
 /// Smallest number of inliers among which a tighter consensus is looked for.
@@ -57,17 +57,15 @@ impl Solver {
         let log_shares = RADII.map(|radius| libm::log(AT_CENTRE * radius * radius * radius));
         let mut random = Random::new(0);
         let mut best: Option<(f64, usize, Similarity)> = None;
+        let mut sample = Soa::default();
+        sample.assign_permuted(problem.points, &some);
+        let mut squares = vec![0.0; some.len()];
+        let limits = RADII.map(|radius| (radius * sigma).powi(2));
         for _ in 0..TRIPLETS {
             let triplet = random.distinct_triple(some.len()).map(|k| some[k]);
             let Some(model) = problem.model.fit(problem.points, &triplet, |_| 1.0) else { continue };
-            let affine = Affine::from(&model);
-            let mut counts = [0; RADII.len()];
-            for &i in &some {
-                let square = squared_residual(problem.points, &affine, i as usize);
-                for (count, radius) in counts.iter_mut().zip(RADII) {
-                    *count += usize::from(square <= (radius * sigma).powi(2));
-                }
-            }
+            squared_residuals(&sample, &Affine::from(&model), &mut squares);
+            let counts = limits.map(|limit| squares.iter().filter(|square| **square <= limit).count());
             for (place, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 4) {
                 // Three are fitted.
                 let log_nfa = libm::log((TRIPLETS * RADII.len()) as f64)

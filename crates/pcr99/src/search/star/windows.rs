@@ -31,14 +31,19 @@ pub(super) fn window_limit(expected: f64, matches: usize, least: usize) -> usize
     limit.min(matches / ABUNDANT).max(least + 1)
 }
 
+/// Number of suggested scales in each bin.
+type Counts = Box<[u8; COUNTS]>;
+/// Length of the counts: a power of two beyond [`MOST_BINS`], so that no index needs to be checked.
+const COUNTS: usize = 1024;
+
 /// Counts of suggested scales.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Windows {
     per_unit: f64,
     /// Bins that are looked at.
     from: usize,
     to: usize,
-    counts: Vec<u8>,
+    counts: Counts,
     limits: Vec<u8>,
     /// Counts of all stars so far, and the number of matches that were counted.
     all: Vec<u32>,
@@ -51,6 +56,26 @@ pub(super) struct Windows {
     /// Where the next window is looked for, and how many more.
     next: usize,
     left: usize,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            per_unit: 0.0,
+            from: 0,
+            to: 0,
+            counts: Box::new([0; COUNTS]),
+            limits: Vec::new(),
+            all: Vec::new(),
+            counted: 0.0,
+            stars: 0,
+            densest: 0.0,
+            matches: 0,
+            least: 0,
+            next: 0,
+            left: 0,
+        }
+    }
 }
 
 impl Windows {
@@ -78,10 +103,8 @@ impl Windows {
         self.per_unit = 1.0 / width;
         self.from = (low / width) as usize;
         self.to = (high / width) as usize + 2;
-        for counts in [&mut self.counts, &mut self.limits] {
-            counts.clear();
-            counts.resize(self.to + 2, 0);
-        }
+        self.limits.clear();
+        self.limits.resize(self.to + 2, 0);
         self.all.clear();
         self.all.resize(self.to + 2, 0);
         (self.counted, self.stars, self.matches) = (0.0, 0, 0);
@@ -131,15 +154,16 @@ impl Windows {
 
     /// Counts the bins of a star. The last one holds matches that suggest no scale.
     pub(super) fn count(&mut self, bins: &[u16], least: usize) {
-        self.counts.fill(0);
+        let counts = &mut *self.counts;
+        counts[..self.to + 2].fill(0);
         for &bin in bins {
-            let count = &mut self.counts[usize::from(bin)];
-            *count = count.saturating_add(1);
+            let count = &mut counts[usize::from(bin) % COUNTS];
+            *count += u8::from(*count < u8::MAX);
         }
-        self.counts[self.to] = 0;
+        counts[self.to] = 0;
         self.stars += 1;
         if self.stars <= ENOUGH_STARS {
-            self.all.iter_mut().zip(&self.counts).for_each(|(all, count)| *all += u32::from(*count));
+            self.all.iter_mut().zip(&*counts).for_each(|(all, count)| *all += u32::from(*count));
             self.counted += bins.len() as f64;
         }
         let is_new = (self.matches, self.least) != (bins.len(), least);
