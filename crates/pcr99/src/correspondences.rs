@@ -331,6 +331,12 @@ impl Correspondences {
         length * self.target.unit
     }
 
+    /// Maps normalised target coordinates to those of the caller.
+    pub(crate) fn target_frame(&self) -> Similarity {
+        let unturned = Similarity::IDENTITY.rotation();
+        Similarity::new_unchecked(self.target.unit, unturned, self.target.center)
+    }
+
     /// Rounding error of the caller's target coordinates, in normalised units.
     pub(crate) fn target_rounding(&self) -> f64 {
         self.target.rounding

@@ -32,6 +32,14 @@ pub enum Error {
         /// The value given.
         value: f64,
     },
+    /// A coordinate of a parameter is not finite.
+    #[error("{name} must have finite coordinates, got {value}")]
+    NotFiniteCoordinate {
+        /// What the coordinate belongs to.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+    },
     /// A parameter is outside its range.
     #[error("`{name}` must be between {low} and {high}, got {value}")]
     OutOfRange {

@@ -77,6 +77,8 @@ mod assess;
 
 mod correspondences;
 
+mod covariance;
+
 mod doubt;
 
 mod error;
@@ -95,6 +97,7 @@ pub mod stop;
 
 pub use assess::assess;
 pub use correspondences::{Correspondences, Normalized};
+pub use covariance::{Accuracy, Covariance, FreeDirection, covariance};
 pub use doubt::Doubt;
 pub use error::{Error, Side};
 pub use evidence::Evidence;

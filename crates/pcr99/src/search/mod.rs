@@ -78,6 +78,7 @@ use crate::{
     stop::{self, StopCheck},
 };
 
+pub(crate) use self::{polish::Gaussian, threshold::untruncated_ratio};
 pub use params::Params;
 
 /// Registers `pairs` by the default method. For many problems, keep a [`Solver`].

@@ -61,18 +61,18 @@ pub(super) fn polish(
 
 /// The density of matches around where a motion moves their sources.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gaussian {
+pub(crate) struct Gaussian {
     peak: f64,
     pub(super) variance: f64,
 }
 
 impl Gaussian {
     /// The density of `count` matches with the `variance` of each coordinate.
-    pub(super) fn new(count: f64, variance: f64) -> Self {
+    pub(crate) fn new(count: f64, variance: f64) -> Self {
         Self { peak: count / libm::pow(2.0 * std::f64::consts::PI * variance, 1.5), variance }
     }
 
-    pub(super) fn density(&self, squared_residual: f64) -> f64 {
+    pub(crate) fn density(&self, squared_residual: f64) -> f64 {
         self.peak * libm::exp(-0.5 * squared_residual / self.variance)
     }
 }

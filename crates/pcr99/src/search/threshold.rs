@@ -87,6 +87,12 @@ fn core_deviation(radius: f64, residuals: &[f64], n: usize, model: &Model) -> f6
     deviation.min(most) * spent.sqrt()
 }
 
+/// Mean square of a whole Gaussian in space relative to that of its part within a radius, from the mean square of that part relative to the square of the radius.
+pub(crate) fn untruncated_ratio(mean_sq: f64) -> f64 {
+    let cut = cut_of(mean_sq.min(1.0));
+    if cut >= 0.999 * FARTHEST_CUT { 1.0 } else { 1.0 / (mean_square_within(cut) * cut * cut / 3.0) }
+}
+
 /// The radius, in standard deviations, at which a Gaussian in space has to be cut off so that the mean square of the remaining residuals is this
 /// part of the square of the radius.
 fn cut_of(mean_sq: f64) -> f64 {

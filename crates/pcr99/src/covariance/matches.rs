@@ -1,0 +1,412 @@
+//! The covariance of a transform that was found from matches.
+//!
+//! For a least-squares fit with residuals `e`, noise covariance `N` of a match and derivatives `J` of its residual, the covariance is `A⁻¹·S·A⁻¹` with
+//! `A = Σ w·JᵀJ` and `S = Σ w·JᵀNJ`. Four things make the plain formula too confident:
+//!
+//! * The noise is estimated from few residuals. The covariance of Student's distribution is `ν/(ν − 2)` times its scale, with `ν` degrees of freedom.
+//! * Residuals beyond the threshold are left out, which makes those that remain small, and the fit less steady: with `m` the mean square of a coordinate that remains
+//!   and `v` that of the whole Gaussian, the covariance is `(v/m)²` times as large.
+//! * The noise may differ between axes, as of depth cameras. `N` is the one that was measured, as far as it differs from a sphere by more than chance.
+//! * Neighbouring matches may be off in the same way. The scores `JᵀNe` are summed over blocks of space; where the sums are larger than those of independent
+//!   residuals would be, beyond chance, the covariance grows by that factor.
+
+use pcr99_base::{
+    Soa,
+    eigen::symmetric_eigen,
+    vector::{cross, dot, minus, norm},
+};
+
+use super::{ALL, Covariance, FreeDirection, Matrix};
+use crate::{
+    Correspondences, Positive, Registration, Scale, Similarity,
+    evidence::Background,
+    search::{Gaussian, untruncated_ratio},
+};
+
+/// Rounds in which weights and noise are adapted to each other.
+const ROUNDS: usize = 6;
+/// Numbers of blocks along the longest axis that are tried: those of the size over which residuals are alike show it best.
+const BLOCKS: [usize; 3] = [3, 4, 6];
+/// Smallest number of blocks from which correlation is looked for.
+const FEWEST_BLOCKS: usize = 8;
+/// Standard deviations by which sums over blocks must exceed those of independent residuals.
+const BEYOND_CHANCE: f64 = 2.0;
+/// Standard deviation of a rotation, in radians, from which it is undetermined: that of any angle.
+const ANY_ANGLE: f64 = 1.8;
+/// Relative standard deviation of a scale from which it is undetermined.
+const ANY_SCALE: f64 = 1.0;
+
+/// The covariance of a transform that [`solve`](crate::solve) or [`assess`](crate::assess) returned for these matches; `None` without a transform, and where fewer
+/// than three matches follow it. `scale` says whether the scale was estimated.
+///
+/// ```
+/// use pcr99::{Correspondences, Params, Scale, covariance, solve};
+///
+/// let source: Vec<[f64; 3]> = (0..40).map(|i| { let x = f64::from(i); [x, x * x % 7.0, x * x * x % 11.0] }).collect();
+/// let target: Vec<[f64; 3]> = source.iter().map(|p| [p[0] + 1.0 + 0.01 * (37.0 * p[2]).sin(), p[1] + 0.01 * (31.0 * p[0]).sin(), p[2]]).collect();
+/// let pairs = Correspondences::new(&source, &target)?;
+/// let found = solve(&pairs, Scale::one(), &Params::new())?;
+/// let accuracy = covariance(&pairs, &found, Scale::one()).expect("a transform").accuracy();
+/// assert!(accuracy.translation < 0.01 && accuracy.rotation_deg < 0.1);
+/// # Ok::<(), pcr99::Error>(())
+/// ```
+pub fn covariance(pairs: &Correspondences, found: &Registration, scale: Scale) -> Option<Covariance> {
+    let model = pairs.inward(found.target_from_source.as_ref()?);
+    let delta = pairs.target_length_inward(Positive::new("threshold", found.threshold).ok()?);
+    let is_scale_known = matches!(scale, Scale::Known(_));
+    let background = Background::of_matches(pairs);
+    let residuals =
+        Residuals::of(pairs.points(), &found.inliers, &model, delta, &background, is_scale_known)?;
+    Some(residuals.covariance().in_frame(&pairs.target_frame()))
+}
+
+/// One match that follows the transform.
+#[derive(Debug, Clone, Copy)]
+struct Follower {
+    /// The moved source.
+    moved: [f64; 3],
+    /// The target less the moved source.
+    residual: [f64; 3],
+    /// Inverse variance relative to the median match, times the probability that the match is right.
+    weight: f64,
+    precision: f64,
+}
+
+/// The matches that follow a transform, in normalised units.
+struct Residuals {
+    followers: Vec<Follower>,
+    /// Variance of a coordinate of the median match.
+    variance: f64,
+    /// Degrees of freedom.
+    freedom: f64,
+    /// How much leaving out residuals beyond the threshold enlarges the covariance.
+    cut: f64,
+    unknowns: usize,
+    center: [f64; 3],
+    lever: f64,
+}
+
+impl Residuals {
+    fn of(
+        points: &Soa,
+        inliers: &[usize],
+        model: &Similarity,
+        delta: f64,
+        background: &Background,
+        is_scale_known: bool,
+    ) -> Option<Self> {
+        if inliers.len() < 3 {
+            return None;
+        }
+        let unknowns = if is_scale_known { 6 } else { 7 };
+        let follower = |&i: &usize| {
+            let moved = model.apply(points.source(i));
+            let precision = points.precision_of(i);
+            Follower { moved, residual: minus(points.target(i), moved), weight: precision, precision }
+        };
+        let mut followers: Vec<Follower> = inliers.iter().map(follower).collect();
+        let (n, k) = (points.len() as f64, inliers.len() as f64);
+        let wrong = ((n - k) * background.chance(delta)).min(0.5 * k);
+        let density_of_wrong = wrong / (4.0 / 3.0 * std::f64::consts::PI * delta.powi(3));
+        let finest_sq = background.finest().powi(2);
+        let (mut variance, mut freedom) = (0.0, 1.0);
+        for _ in 0..ROUNDS {
+            let (mut sum, mut right) = (0.0, 0.0);
+            for f in &followers {
+                sum += f.weight * dot(f.residual, f.residual);
+                right += f.weight / f.precision;
+            }
+            freedom = (3.0 * right - unknowns as f64).max(1.0);
+            variance = (sum / freedom).max(finest_sq);
+            let gaussian = Gaussian::new(k - wrong, variance);
+            for f in &mut followers {
+                let density = gaussian.density(f.precision * dot(f.residual, f.residual));
+                f.weight = f.precision * density / (density + density_of_wrong);
+            }
+        }
+        // The variance so far is that of the residuals within the threshold.
+        let cut = untruncated_ratio(3.0 * variance / (delta * delta)).powi(2);
+        let total: f64 = followers.iter().map(|f| f.weight).sum();
+        let mean = |value: &dyn Fn(&Follower) -> f64| {
+            followers.iter().map(|f| f.weight * value(f)).sum::<f64>() / total
+        };
+        let center = std::array::from_fn(|axis| mean(&|f| f.moved[axis]));
+        let lever = mean(&|f| dot(minus(f.moved, center), minus(f.moved, center))).sqrt();
+        (total > 0.0 && lever > 0.0).then_some(Self {
+            followers,
+            variance,
+            freedom,
+            cut,
+            unknowns,
+            center,
+            lever,
+        })
+    }
+
+    /// Derivatives of a residual by the unknowns, in units in which a rotation and a change of scale move a typical point by as much as a translation.
+    fn derivatives(&self, follower: &Follower) -> [[f64; 3]; ALL] {
+        let arm = minus(follower.moved, self.center).map(|x| x / self.lever);
+        std::array::from_fn(|k| {
+            let mut unit = [0.0; 3];
+            match k {
+                0..3 => {
+                    unit[k] = 1.0;
+                    cross(unit, arm)
+                }
+                3..6 => {
+                    unit[k - 3] = 1.0;
+                    unit
+                }
+                _ if self.unknowns == ALL => arm,
+                _ => unit,
+            }
+        })
+    }
+
+    fn covariance(&self) -> Covariance {
+        let noise = self.noise();
+        let (mut a, mut s) = ([[0.0; ALL]; ALL], [[0.0; ALL]; ALL]);
+        for follower in &self.followers {
+            let derivatives = self.derivatives(follower);
+            add(&mut a, &derivatives, &derivatives, follower.weight);
+            let spread = derivatives.map(|j| noise.map(|row| dot(row, j)));
+            add(&mut s, &derivatives, &spread, follower.weight);
+        }
+        if self.unknowns < ALL {
+            (a[6][6], s[6][6]) = (1.0, 0.0);
+        }
+        let (inverse, free) = self.held(&a);
+        let half = product(&inverse, &s);
+        let sandwich = product(&half, &inverse);
+        let student = if self.freedom > 2.0 { self.freedom / (self.freedom - 2.0) } else { 3.0 };
+        let factor = self.cut * student.min(3.0) * self.correlation(&inverse);
+        let mut full = sandwich.map(|row| row.map(|x| factor * x));
+        for (direction, deviation) in &free {
+            for i in 0..ALL {
+                for j in 0..ALL {
+                    full[i][j] += direction[i] * direction[j] * deviation * deviation;
+                }
+            }
+        }
+        let unit = |k: usize| if (3..6).contains(&k) { 1.0 } else { 1.0 / self.lever };
+        let element = |i: usize, j: usize| full[i.max(j)][i.min(j)] * unit(i) * unit(j);
+        let matrix =
+            (0..self.unknowns).map(|i| (0..self.unknowns).map(|j| element(i, j)).collect()).collect();
+        let free = free.iter().map(|(direction, _)| named(direction)).collect();
+        Covariance::new(matrix, self.center, self.lever, free)
+    }
+
+    /// The noise of the median match: a sphere, unless the axes differ by more than chance.
+    fn noise(&self) -> [[f64; 3]; 3] {
+        let mut measured = [[0.0; 3]; 3];
+        for Follower { residual, weight, .. } in &self.followers {
+            for i in 0..3 {
+                for j in 0..3 {
+                    measured[i][j] += weight * residual[i] * residual[j];
+                }
+            }
+        }
+        let trace = (measured[0][0] + measured[1][1] + measured[2][2]).max(f64::MIN_POSITIVE);
+        let sphere = |i: usize, j: usize| f64::from(u8::from(i == j));
+        let shape = measured.map(|row| row.map(|x| 3.0 * x / trace));
+        let off: f64 = (0..3)
+            .flat_map(|i| (0..3).map(move |j| (i, j)))
+            .map(|(i, j)| (shape[i][j] - sphere(i, j)).powi(2))
+            .sum();
+        // Under a sphere, half of the sum times a third of the degrees of freedom has a χ² distribution with five degrees of freedom.
+        let beyond = 0.5 * off * self.freedom / 3.0;
+        let part = if beyond > 5.0 { 1.0 - 5.0 / beyond } else { 0.0 };
+        std::array::from_fn(|i| {
+            std::array::from_fn(|j| self.variance * (sphere(i, j) + part * (shape[i][j] - sphere(i, j))))
+        })
+    }
+
+    /// How much larger the covariance is because neighbouring residuals are alike; 1 where that is not beyond chance.
+    fn correlation(&self, inverse: &Matrix) -> f64 {
+        BLOCKS.into_iter().map(|blocks| self.correlation_over(blocks, inverse)).fold(1.0, f64::max)
+    }
+
+    /// The same with this many blocks along the longest axis.
+    fn correlation_over(&self, along: usize, inverse: &Matrix) -> f64 {
+        let extent = self.followers.iter().map(|f| norm(minus(f.moved, self.center))).fold(0.0, f64::max);
+        let block_of = |f: &Follower| {
+            minus(f.moved, self.center).into_iter().fold(0_usize, |key, x| {
+                let place = along as f64 * (0.5 + 0.5 * x / extent);
+                key * along + (place as usize).min(along - 1)
+            })
+        };
+        let mut blocks: Vec<Option<(Matrix, [f64; ALL])>> = vec![None; along * along * along];
+        for follower in &self.followers {
+            let (a, score) = blocks[block_of(follower)].get_or_insert(([[0.0; ALL]; ALL], [0.0; ALL]));
+            let derivatives = self.derivatives(follower);
+            add(a, &derivatives, &derivatives, follower.weight);
+            for (score, j) in score.iter_mut().zip(&derivatives) {
+                *score += follower.weight * dot(*j, follower.residual);
+            }
+        }
+        let blocks: Vec<_> = blocks.into_iter().flatten().collect();
+        if blocks.len() < FEWEST_BLOCKS {
+            return 1.0;
+        }
+        // Scores of a fit sum to zero, so the blocks expect less than the trace of the identity.
+        let (mut sum, mut own) = (0.0, 0.0);
+        for (a, score) in &blocks {
+            sum += (0..ALL)
+                .map(|i| score[i] * (0..ALL).map(|j| inverse[i][j] * score[j]).sum::<f64>())
+                .sum::<f64>();
+            let part = product(inverse, a);
+            own += (0..ALL).map(|i| (0..ALL).map(|j| part[i][j] * part[j][i]).sum::<f64>()).sum::<f64>();
+        }
+        let unknowns = self.unknowns as f64;
+        let expected = self.variance * (unknowns - own).max(0.5);
+        let ratio = sum / expected;
+        if ratio > 1.0 + BEYOND_CHANCE * (2.0 * own).sqrt() / unknowns { ratio } else { 1.0 }
+    }
+
+    /// The inverse of `A` in the directions that it determines; and the other directions, with the standard deviation that they get.
+    fn held(&self, a: &Matrix) -> (Matrix, Vec<([f64; ALL], f64)>) {
+        let (values, vectors) = symmetric_eigen(a);
+        let mut free = Vec::new();
+        let mut result = [[0.0; ALL]; ALL];
+        for (value, vector) in values.iter().zip(&vectors) {
+            let is_scaling = vector[6].abs() > 0.9;
+            let most = if is_scaling { ANY_SCALE } else { ANY_ANGLE } * self.lever;
+            if *value > 0.0 && self.variance <= most * most * value {
+                for i in 0..ALL {
+                    for j in 0..ALL {
+                        result[i][j] += vector[i] * vector[j] / value;
+                    }
+                }
+            } else {
+                free.push((*vector, most));
+            }
+        }
+        (result, free)
+    }
+}
+
+/// Adds `weight·oneᵀ·other` to a sum.
+fn add(sum: &mut Matrix, one: &[[f64; 3]; ALL], other: &[[f64; 3]; ALL], weight: f64) {
+    for (row, one) in sum.iter_mut().zip(one) {
+        for (x, other) in row.iter_mut().zip(other) {
+            *x += weight * dot(*one, *other);
+        }
+    }
+}
+
+fn product(one: &Matrix, other: &Matrix) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| (0..ALL).map(|k| one[i][k] * other[k][j]).sum()))
+}
+
+/// A direction of the unknowns, by what it mostly does.
+fn named(direction: &[f64; ALL]) -> FreeDirection {
+    let part = |k: usize| [direction[k], direction[k + 1], direction[k + 2]];
+    let (turn, shift) = (norm(part(0)), norm(part(3)));
+    if direction[6].abs() > turn.max(shift) {
+        FreeDirection::Scaling
+    } else if turn >= shift {
+        FreeDirection::Turning(part(0).map(|x| x / turn))
+    } else {
+        FreeDirection::Sliding(part(3).map(|x| x / shift))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Params, random::Random, solve};
+
+    /// Mean of `xᵀ·C⁻¹·x` divided by the number of unknowns, over `runs` problems of 200 matches that `make` gives noise.
+    fn nees(runs: u64, scale: Scale, make: impl Fn(&mut Random, u64, [f64; 3]) -> ([f64; 3], f64)) -> f64 {
+        let mut sum = 0.0;
+        for run in 0..runs {
+            let mut random = Random::new(1000 + run);
+            let truth = Similarity::from_quaternion(
+                1.0,
+                std::array::from_fn(|_| random.gaussian()),
+                [300.0, -5.0, 70.0],
+            )
+            .unwrap();
+            let (mut source, mut target, mut deviations) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..200 {
+                let p: [f64; 3] = std::array::from_fn(|axis| [9.0, 4.0, 2.0][axis] * random.uniform());
+                let (noise, deviation) = make(&mut random, run, p);
+                let moved = truth.apply(p);
+                source.push(p);
+                target.push(std::array::from_fn(|axis| moved[axis] + noise[axis]));
+                deviations.push(deviation);
+            }
+            let pairs = Correspondences::new(&source, &target).unwrap();
+            let pairs = if deviations.iter().any(|d| *d != deviations[0]) {
+                pairs.with_standard_deviations(&deviations).unwrap()
+            } else {
+                pairs
+            };
+            let found = solve(&pairs, scale, &Params::new()).unwrap();
+            let covariance = covariance(&pairs, &found, scale).unwrap();
+            let off = found.target_from_source.unwrap().inverse().then(&truth);
+            let (r, c) = (off.rotation(), off.apply(covariance.center));
+            let mut x = vec![0.5 * (r[2][1] - r[1][2]), 0.5 * (r[0][2] - r[2][0]), 0.5 * (r[1][0] - r[0][1])];
+            x.extend(minus(c, covariance.center));
+            x.push(off.scale() - 1.0);
+            let information = covariance.information();
+            let size = information.len();
+            let one: f64 =
+                (0..size).map(|i| (0..size).map(|j| x[i] * information[i][j] * x[j]).sum::<f64>()).sum();
+            sum += one / size as f64;
+        }
+        sum / runs as f64
+    }
+
+    fn gaussian(random: &mut Random, deviations: [f64; 3]) -> [f64; 3] {
+        deviations.map(|deviation| deviation * random.gaussian())
+    }
+
+    #[test]
+    fn noise_that_differs_between_axes() {
+        let found = nees(100, Scale::Unknown, |random, _, _| (gaussian(random, [0.01, 0.01, 0.04]), 1.0));
+        assert!((0.85..1.2).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn matches_that_differ_in_noise() {
+        let found = nees(100, Scale::one(), |random, _, _| {
+            let deviation = 0.005 * 8.0_f64.powf(random.uniform());
+            (gaussian(random, [deviation; 3]), deviation)
+        });
+        assert!((0.85..1.2).contains(&found), "{found}");
+    }
+
+    /// All matches of a block are off in the same way, beside noise of their own. Counted as independent, they would be worth far too much.
+    #[test]
+    fn neighbours_that_are_off_in_the_same_way() {
+        let found = nees(100, Scale::one(), |random, run, p| {
+            let block = p.iter().fold(run, |key, x| 16 * key + (x / 1.5) as u64);
+            let drift = gaussian(&mut Random::new(block), [0.01; 3]);
+            let own = gaussian(random, [0.005; 3]);
+            (std::array::from_fn(|axis| drift[axis] + own[axis]), 1.0)
+        });
+        // Without the blocks it is 8. They cut some of what is alike.
+        assert!((0.5..2.4).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn what_matches_on_a_line_do_not_determine_is_named() {
+        let mut random = Random::new(3);
+        let source: Vec<[f64; 3]> = (0..60).map(|k| [0.1 * f64::from(k), 0.0, 0.0]).collect();
+        let shifted: Vec<[f64; 3]> =
+            source.iter().map(|p| std::array::from_fn(|axis| p[axis] + 1e-3 * random.gaussian())).collect();
+        // One match off the line makes the problem one in space.
+        let (mut a, mut b) = (source, shifted);
+        a.push([1.0, 3.0, 2.0]);
+        b.push([1.0, 9.0, -4.0]);
+        let pairs = Correspondences::new(&a, &b).unwrap();
+        let threshold = Positive::new("threshold", 0.01).unwrap();
+        let found = crate::assess(&pairs, &Similarity::IDENTITY, threshold);
+        let covariance = covariance(&pairs, &found, Scale::one()).unwrap();
+        let [FreeDirection::Turning(axis)] = covariance.free[..] else { panic!("{:?}", covariance.free) };
+        assert!(axis[0].abs() > 0.999, "{axis:?}");
+        assert!(covariance.matrix.iter().flatten().all(|x| x.is_finite()));
+        assert!(covariance.accuracy().to_string().contains("not determined: turning about"));
+    }
+}
