@@ -13,7 +13,7 @@ mod scenes;
 use std::{error::Error, fmt::Write, fs, path::Path};
 
 use pcr99_cloud::{Cloud, write_cloud};
-use scenes::{FAMILIES, Scans};
+use scenes::{ATTACKS, FAMILIES, Scans};
 
 /// Family without an argument: two views of a room that overlap by about half.
 const FAMILY: &str = "room view";
@@ -25,9 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = Path::new(args.first().ok_or("name the directory to write to")?);
     let name = args.get(1).map_or(FAMILY, String::as_str);
     let seed = args.get(2).map_or(Ok(SEED), |seed| seed.parse())?;
-    let family = FAMILIES.iter().find(|(family, _)| *family == name);
+    let mut families = FAMILIES.iter().chain(&ATTACKS);
+    let family = families.find(|(family, _)| *family == name);
     let (_, make) = family.ok_or_else(|| {
-        let names: Vec<&str> = FAMILIES.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = FAMILIES.iter().chain(&ATTACKS).map(|(name, _)| *name).collect();
         format!("there is no family `{name}`; the families are: {}", names.join("; "))
     })?;
     let scans: Scans = make(seed);

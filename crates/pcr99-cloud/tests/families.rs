@@ -9,10 +9,10 @@ use std::{sync::mpsc, thread, time::Duration};
 
 use pcr99::Similarity;
 use pcr99_cloud::{CloudRegistration, Doubt, PreparedCloud, RawCloud, RegisterParams, register};
-use scenes::{FAMILIES, Scans};
+use scenes::{ATTACKS, FAMILIES, Judgement, Scans};
 
 fn scans(family: &str, seed: u64) -> Scans {
-    let (_, make) = FAMILIES.iter().find(|(name, _)| *name == family).expect("a family");
+    let (_, make) = FAMILIES.iter().chain(&ATTACKS).find(|(name, _)| *name == family).expect("a family");
     make(seed)
 }
 
@@ -107,6 +107,60 @@ fn what_repeats_itself_is_ambiguous() {
             .map(|k| (answer.translation()[k] - rival.target_from_source.translation()[k]).powi(2))
             .sum();
         assert!(between.sqrt() > 4.0 * found.voxel, "the rival is another pose");
+    }
+}
+
+/// Scenes that tempt to a wrong pose: mirror images, equal walls, and what repeats itself or slides.
+#[test]
+fn attacks_are_refused() {
+    for (family, seed) in [
+        ("mirrored room", 1),
+        ("mirrored shoe", 2),
+        ("equal rooms", 1),
+        ("shelves plain", 2),
+        ("tunnel plain", 1),
+        ("orchard plain", 2),
+    ] {
+        let scans = scans(family, seed);
+        let found = run(&scans, false, &RegisterParams::new());
+        let pose = found.target_from_source.expect("a pose");
+        let judgement = scans.judge(&pose, found.voxel, found.is_registered());
+        assert_eq!(judgement, Judgement::Nothing, "{family} {seed}: {}", found.reason());
+    }
+}
+
+#[test]
+fn what_looks_like_an_attack_and_is_not_is_registered() {
+    for (family, seed) in [("half moved", 1), ("stairs", 1), ("shoe", 2)] {
+        let scans = scans(family, seed);
+        let found = run(&scans, false, &RegisterParams::new());
+        let pose = found.target_from_source.expect("a pose");
+        let judgement = scans.judge(&pose, found.voxel, found.is_registered());
+        assert_eq!(judgement, Judgement::Right, "{family} {seed}: {}", found.reason());
+    }
+}
+
+/// The right poses of attacks are as their names say, and each of them brings most of the source near the target.
+#[test]
+fn right_poses_of_attacks_are_right() {
+    for (name, make) in ATTACKS {
+        let scans = make(1);
+        let is_of_two_places = ["others", "mirrored", "equal"].iter().any(|word| name.contains(word));
+        assert_eq!(scans.truth.is_none(), is_of_two_places, "{name}");
+        assert_eq!(scans.is_ambiguous, name.contains("plain"), "{name}");
+        let n = scans.target.len() as f64;
+        let middle: [f64; 3] = std::array::from_fn(|k| scans.target.iter().map(|p| p[k]).sum::<f64>() / n);
+        let apart_sq = |p: &[f64; 3], q: &[f64; 3]| (0..3).map(|k| (p[k] - q[k]).powi(2)).sum::<f64>();
+        let size_sq = scans.target.iter().map(|p| apart_sq(p, &middle)).sum::<f64>() / n;
+        for (k, pose) in scans.truth.iter().chain(&scans.equivalent).enumerate() {
+            let picked: Vec<_> = scans.source.iter().step_by(scans.source.len() / 100).collect();
+            let near = picked.iter().filter(|&&&p| {
+                let p = pose.apply(p);
+                scans.target.iter().any(|q| apart_sq(&p, q) < 0.05_f64.powi(2) * size_sq)
+            });
+            let share = near.count() as f64 / picked.len() as f64;
+            assert!(share > if name.starts_with("facade") { 0.2 } else { 0.6 }, "{name}, pose {k}: {share}");
+        }
     }
 }
 

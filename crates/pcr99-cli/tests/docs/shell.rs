@@ -217,7 +217,7 @@ fn two_scans() -> PathBuf {
     let example = program.with_file_name("examples").join("two_scans");
     let changed = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     let scenes = root().join("crates/pcr99-cloud/tests/scenes");
-    let sources = ["mod.rs", "families.rs"].map(|name| scenes.join(name));
+    let sources = ["mod.rs", "families.rs", "scans.rs"].map(|name| scenes.join(name));
     let sources = sources.into_iter().chain([root().join("crates/pcr99-cli/examples/two_scans.rs")]);
     if sources.into_iter().any(|source| changed(&example) < changed(&source)) {
         let mut build = Command::new(env!("CARGO"));

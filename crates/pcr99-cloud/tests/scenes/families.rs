@@ -4,18 +4,7 @@ use std::f64::consts::TAU;
 
 use pcr99::{Similarity, random::Random};
 
-use super::{Points, Sensor, Solid, between, fused, height, moved};
-
-/// Two scans.
-#[derive(Debug, Clone)]
-pub struct Scans {
-    pub source: Points,
-    pub target: Points,
-    /// Maps the source onto the target; `None` for scans of different places.
-    pub truth: Option<Similarity>,
-    /// Positions of the sensors, when there was one for each scan.
-    pub viewpoints: Option<[[f64; 3]; 2]>,
-}
+use super::{Points, Scans, Sensor, Solid, between, fused, height, scans};
 
 /// Name of a family, and the function that makes its member with a seed.
 pub type Family = (&'static str, fn(u64) -> Scans);
@@ -53,30 +42,17 @@ pub const FAMILIES: [Family; 29] = [
     ("yard, 1 in 20", uneven),
 ];
 
-/// Two scans, the source moved at random.
-fn scans(
-    seed: u64,
-    source: &[[f64; 3]],
-    target: Points,
-    same: bool,
-    viewpoints: Option<[[f64; 3]; 2]>,
-) -> Scans {
-    let mut random = Random::new(seed ^ 0x5eed);
-    let quaternion = std::array::from_fn(|_| random.gaussian());
-    let back = Similarity::from_quaternion(1.0, quaternion, std::array::from_fn(|_| 5.0 * random.gaussian()))
-        .expect("a similarity");
-    Scans {
-        source: moved(source, &back),
-        target,
-        truth: same.then(|| back.inverse()),
-        viewpoints: viewpoints.map(|[a, b]| [back.apply(a), b]),
-    }
-}
-
 /// Width, depth and height of a room, and the room with its furniture.
-fn room(random: &mut Random) -> ([f64; 3], Vec<Solid>) {
+pub(super) fn room(random: &mut Random) -> ([f64; 3], Vec<Solid>) {
     let size = [between(random, 4.0, 9.0), between(random, 3.0, 6.0), between(random, 2.4, 3.0)];
     let mut solids = vec![Solid::block([0.0; 3], size)];
+    solids.extend(furniture(random, size));
+    (size, solids)
+}
+
+/// Boxes, posts and balls in a room.
+pub(super) fn furniture(random: &mut Random, size: [f64; 3]) -> Vec<Solid> {
+    let mut solids = Vec::new();
     let along = |random: &mut Random, half: [f64; 2]| {
         // Most furniture stands against a wall.
         let (x, y) =
@@ -107,11 +83,17 @@ fn room(random: &mut Random) -> ([f64; 3], Vec<Solid>) {
         let [x, y] = along(random, [radius, radius]);
         solids.push(Solid::Ball { center: [x, y, between(random, radius, 1.8)], radius });
     }
-    (size, solids)
+    solids
 }
 
 /// A free place at eye height in a part of the room.
-fn place(random: &mut Random, scene: &[Solid], size: [f64; 3], low: [f64; 2], high: [f64; 2]) -> [f64; 3] {
+pub(super) fn place(
+    random: &mut Random,
+    scene: &[Solid],
+    size: [f64; 3],
+    low: [f64; 2],
+    high: [f64; 2],
+) -> [f64; 3] {
     let free = |at: [f64; 3]| {
         scene[1..].iter().all(|solid| match solid {
             Solid::Block { center, half, .. } => {
@@ -120,7 +102,7 @@ fn place(random: &mut Random, scene: &[Solid], size: [f64; 3], low: [f64; 2], hi
             Solid::Ball { center: c, radius } | Solid::Post { foot: c, radius, .. } => {
                 (at[0] - c[0]).hypot(at[1] - c[1]) > radius + 0.15
             }
-            Solid::Ground(_) => true,
+            Solid::Ground(_) | Solid::Tunnel { .. } => true,
         })
     };
     let mut at = [0.0; 3];
@@ -241,7 +223,7 @@ fn room_fused(seed: u64, same: bool) -> Scans {
 }
 
 /// An object of several parts that touch.
-fn thing(random: &mut Random, at: [f64; 3], size: f64) -> Vec<Solid> {
+pub(super) fn thing(random: &mut Random, at: [f64; 3], size: f64) -> Vec<Solid> {
     let mut solids = Vec::new();
     let mut center = at;
     for _ in 0..5 + random.below(3) {
@@ -265,7 +247,7 @@ fn thing(random: &mut Random, at: [f64; 3], size: f64) -> Vec<Solid> {
     solids
 }
 
-fn around(angle: f64, up: f64, distance: f64) -> Sensor {
+pub(super) fn around(angle: f64, up: f64, distance: f64) -> Sensor {
     let at = [distance * angle.cos(), distance * angle.sin(), up];
     let camera = Sensor::camera(at, angle + std::f64::consts::PI, 0.5, [-0.8, 0.4], 0.002);
     Sensor { steps: [0.006, 0.006], ..camera }
@@ -292,12 +274,7 @@ fn object_in_room(seed: u64) -> Scans {
     let source = fused(&sensors, &model, &mut random);
     let at = place(&mut random, &scene, size, [0.4, 0.4], [0.6, 0.6]);
     let stand = [at[0], at[1], 0.6];
-    scene.extend(model.into_iter().map(|solid| match solid {
-        Solid::Block { center, half, turn } => Solid::Block { center: add(center, stand), half, turn },
-        Solid::Ball { center, radius } => Solid::Ball { center: add(center, stand), radius },
-        Solid::Post { foot, radius, height } => Solid::Post { foot: add(foot, stand), radius, height },
-        ground @ Solid::Ground(_) => ground,
-    }));
+    scene.extend(model.into_iter().map(|solid| solid.shifted(stand)));
     let from = place(&mut random, &scene, size, [0.1, 0.1], [0.3, 0.3]);
     let heading = (stand[1] - from[1]).atan2(stand[0] - from[0]);
     let camera = Sensor::camera(from, heading, 0.5, [-0.8, 0.3], 0.003);
@@ -308,10 +285,6 @@ fn object_in_room(seed: u64) -> Scans {
     pair
 }
 
-fn add(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
-    std::array::from_fn(|k| u[k] + v[k])
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Facade {
     Plain,
@@ -320,8 +293,8 @@ enum Facade {
 }
 
 /// A wall with windows in equal rows; marked ones have balconies and a porch here and there.
-fn house_front(random: &mut Random, marked: bool) -> Vec<Solid> {
-    let (columns, rows) = (14, 4);
+pub(super) fn house_front(random: &mut Random, columns: u32, marked: bool) -> Vec<Solid> {
+    let rows = 4;
     let (wide, tall) = (between(random, 2.4, 3.6), between(random, 2.8, 3.4));
     let (window, sill) = (between(random, 0.9, 1.4), between(random, 0.7, 1.0));
     let lintel = sill + between(random, 1.2, 1.6);
@@ -361,14 +334,14 @@ fn house_front(random: &mut Random, marked: bool) -> Vec<Solid> {
 
 fn facade(seed: u64, kind: Facade) -> Scans {
     let mut random = Random::new(seed);
-    let scene = house_front(&mut random, kind != Facade::Plain);
+    let scene = house_front(&mut random, 14, kind != Facade::Plain);
     let first = [between(&mut random, 12.0, 15.0), -between(&mut random, 7.0, 10.0), 1.6];
     let look = |at: [f64; 3], scene: &[Solid], random: &mut Random| {
         let camera = Sensor::camera(at, std::f64::consts::FRAC_PI_2, 0.95, [-0.35, 0.8], 0.01);
         Sensor { steps: [0.008, 0.008], range: [0.5, 16.0], ..camera }.scan(scene, random)
     };
     let source = look(first, &scene, &mut random);
-    let scene = if kind == Facade::Others { house_front(&mut random, true) } else { scene };
+    let scene = if kind == Facade::Others { house_front(&mut random, 14, true) } else { scene };
     let second = [first[0] + between(&mut random, 4.0, 10.0), first[1] + random.gaussian(), 1.7];
     let target = look(second, &scene, &mut random);
     scans(seed, &source, target, kind != Facade::Others, Some([first, second]))
@@ -393,7 +366,7 @@ fn corridor(seed: u64) -> Scans {
     scans(seed, &source, target, true, Some([first, second]))
 }
 
-fn hills(random: &mut Random, tallest: f64, length: f64) -> Vec<[f64; 4]> {
+pub(super) fn hills(random: &mut Random, tallest: f64, length: f64) -> Vec<[f64; 4]> {
     (0..10)
         .map(|_| {
             let wave = TAU / between(random, 0.25 * length, length);

@@ -1,13 +1,18 @@
 //! Scenes of simple solids and sensors that scan them: clouds with known truth.
 //!
 //! A sensor casts a ray in each of its directions and sees the first surface, so hidden surfaces are missing as in a real scan.
-#![allow(dead_code, reason = "each test that includes this uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test that includes this uses a part of it")]
 
+mod attacks;
 mod families;
+mod scans;
 
 use pcr99::{Similarity, random::Random};
 
-pub use families::{FAMILIES, Scans};
+pub use attacks::ATTACKS;
+pub use families::{FAMILIES, Family};
+use scans::scans;
+pub use scans::{Judgement, Scans};
 
 pub type Points = Vec<[f64; 3]>;
 
@@ -32,6 +37,11 @@ pub enum Solid {
     },
     /// Hills: waves `[height, x, y, phase]`.
     Ground(Vec<[f64; 4]>),
+    /// A round tunnel about the x axis, or a ring in it: all that is farther than the radius from the axis, between two x. Seen from inside.
+    Tunnel {
+        radius: f64,
+        reach: [f64; 2],
+    },
 }
 
 impl Solid {
@@ -40,6 +50,34 @@ impl Solid {
         let center = std::array::from_fn(|k| 0.5 * (low[k] + high[k]));
         let half = std::array::from_fn(|k| 0.5 * (high[k] - low[k]));
         Self::Block { center, half, turn: [1.0, 0.0] }
+    }
+
+    /// The solid elsewhere. Ground and tunnels stay.
+    pub fn shifted(self, by: [f64; 3]) -> Self {
+        match self {
+            Self::Block { center, half, turn } => Self::Block { center: plus(center, by), half, turn },
+            Self::Ball { center, radius } => Self::Ball { center: plus(center, by), radius },
+            Self::Post { foot, radius, height } => Self::Post { foot: plus(foot, by), radius, height },
+            Self::Ground(_) | Self::Tunnel { .. } => self,
+        }
+    }
+
+    /// The mirror image at the plane with this x.
+    pub fn mirrored(&self, plane: f64) -> Self {
+        let image = |[x, y, z]: [f64; 3]| [2.0 * plane - x, y, z];
+        match *self {
+            Self::Block { center, half, turn: [c, s] } => {
+                Self::Block { center: image(center), half, turn: [c, -s] }
+            }
+            Self::Ball { center, radius } => Self::Ball { center: image(center), radius },
+            Self::Post { foot, radius, height } => Self::Post { foot: image(foot), radius, height },
+            Self::Ground(ref waves) => Self::Ground(
+                waves.iter().map(|&[h, x, y, phase]| [h, -x, y, phase + 2.0 * x * plane]).collect(),
+            ),
+            Self::Tunnel { radius, reach: [low, high] } => {
+                Self::Tunnel { radius, reach: [2.0 * plane - high, 2.0 * plane - low] }
+            }
+        }
     }
 
     /// Distance along the ray to the surface, if it is between `least` and `most`.
@@ -99,6 +137,15 @@ impl Solid {
                     t += step;
                 }
                 None
+            }
+            Self::Tunnel { radius, reach } => {
+                let across = along[1] * along[1] + along[2] * along[2];
+                let b = from[1] * along[1] + from[2] * along[2];
+                let c = from[1] * from[1] + from[2] * from[2] - radius * radius;
+                let wall = (-b + (b * b - across * c).max(0.0).sqrt()) / across;
+                let (p, q) = ((reach[0] - from[0]) / along[0], (reach[1] - from[0]) / along[0]);
+                let t = wall.max(p.min(q));
+                if t <= p.max(q) { inside(t) } else { None }
             }
         }
     }
@@ -206,6 +253,10 @@ pub fn moved(points: &[[f64; 3]], motion: &Similarity) -> Points {
 
 pub fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * random.uniform()
+}
+
+fn plus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| u[k] + v[k])
 }
 
 fn minus(u: [f64; 3], v: [f64; 3]) -> [f64; 3] {
