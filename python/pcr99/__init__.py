@@ -53,7 +53,7 @@ from ._errors import (
     OutOfMemory,
     SystemLimit,
 )
-from ._parts import Candidate, CloudSummary, Counters, Evidence, Fit, NotRefuted, Rival
+from ._parts import Accuracy, Candidate, CloudSummary, Counters, Evidence, Fit, NotRefuted, Rival
 from ._progress import Progress
 from ._register import refine, register, suggest_voxel, verify
 from ._registration import CloudRegistration, Registration
@@ -62,6 +62,7 @@ from ._solve import assess, methods, solve
 from ._stages import Cleaned, Features, clean, estimate_normals, fpfh, match_features, voxel_down_sample
 
 __all__ = [
+    "Accuracy",
     "BatchResult",
     "Candidate",
     "Cleaned",

@@ -44,6 +44,26 @@ class Evidence(NamedTuple):
         return None if fields is None else cls(*fields)
 
 
+class Accuracy(NamedTuple):
+    """How far a transform may be off: in 95 of 100 cases no farther. Lengths are in target units."""
+
+    #: The accuracy in one sentence.
+    sentence: str
+    #: How far the center may be off along the direction that is determined least.
+    translation: float
+    #: That direction, a unit vector.
+    weakest: tuple[float, float, float]
+    #: How far the rotation may be off about the axis that is determined least, in degrees.
+    rotation_deg: float
+    #: How far the scale may be off, relatively; ``None`` if it was known.
+    scale: Optional[float]
+    #: Directions that the data do not determine, in words.
+    undetermined: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
 class Fit(NamedTuple):
     """Fit of two clouds under a transform."""
 
@@ -206,6 +226,6 @@ if not TYPE_CHECKING:
         {"log10_nfa": "evidence.log10_nfa", "overlap": "fit.overlap_source and fit.overlap_target"}
     )
 
-for _class in (Evidence, Fit, Counters, CloudSummary, NotRefuted, Candidate, Rival):
+for _class in (Accuracy, Evidence, Fit, Counters, CloudSummary, NotRefuted, Candidate, Rival):
     _class.__module__ = "pcr99"
 del _class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import math
 from collections.abc import Mapping
@@ -15,9 +16,9 @@ import numpy.typing as npt
 from . import _core
 from ._arrays import Floats, Indices, frozen
 from ._clouds import CloudLike, PathLike, _path, points_of
-from ._errors import InvalidInput, InvalidType
+from ._errors import InvalidInput, InvalidType, MissingPackage
 from ._origin import Origin, label, points_shown
-from ._parts import Candidate, CloudSummary, Counters, Evidence, Fit, Frozen, Rival
+from ._parts import Accuracy, Candidate, CloudSummary, Counters, Evidence, Fit, Frozen, Rival
 from ._renamed import explained_attributes
 
 _R = TypeVar("_R", bound="Registration")
@@ -158,6 +159,46 @@ class Registration(Frozen):
         return self._document.inlier_rmse
 
     @property
+    def accuracy(self) -> Optional[Accuracy]:
+        """Accuracy of the transform, as numbers and as a sentence.
+
+        >>> import pcr99
+        >>> problem = pcr99.simulate(outliers=0.9, seed=1)
+        >>> r = pcr99.solve(problem.source, problem.target)
+        >>> print(r.accuracy)  # doctest: +ELLIPSIS
+        ± 0.00... and ± 0...° (95 %)...
+        """
+        fields = self._document.accuracy
+        return None if fields is None else Accuracy(*fields[:-1], tuple(fields[-1]))
+
+    @property
+    def covariance(self) -> Optional[Floats]:
+        """Covariance of the transform; 6×6, or 7×7 with an estimated scale.
+
+        It is that of the small motion ``p + ω × (p − c) + t + σ (p − c)`` of the moved points ``p`` that leads to the true transform, in the axes and units of the
+        target, with ``c`` the ``information_center``. The order is rotation ``ω`` in radians, translation ``t``, relative scale ``σ``.
+        """
+        return _read_only(self._document.covariance)
+
+    @property
+    def information(self) -> Optional[Floats]:
+        """Information matrix: the inverse of ``covariance``."""
+        return _read_only(self._document.information)
+
+    @property
+    def information_center(self) -> Optional[Floats]:
+        """The point in target coordinates that ``covariance`` and ``information`` refer to: the center of what the transform rests on."""
+        return _read_only(self._document.information_center)
+
+    def covariance_about(self, point: npt.ArrayLike) -> Optional[Floats]:
+        """Returns the covariance about another point in target coordinates, for example the position of a sensor."""
+        try:
+            x, y, z = (float(number) for number in np.asarray(point, dtype=float).reshape(3))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"`point` must be three numbers, got {point!r}") from error
+        return self._document.covariance_about((x, y, z))
+
+    @property
     def evidence(self) -> Optional[Evidence]:
         """Evidence for the transform from the matches."""
         return Evidence._of(self._document.evidence)
@@ -217,6 +258,31 @@ class Registration(Frozen):
     def to_json(self) -> str:
         """Returns the document that the program prints with ``--json``: one line per field."""
         return self._document.to_json()
+
+    def to_tum(self, timestamp: float = 0.0) -> str:
+        """Returns one line of a TUM trajectory: ``timestamp tx ty tz qx qy qz qw``. The scale must be 1."""
+        return self._document.to_tum(float(timestamp))
+
+    def to_kitti(self) -> str:
+        """Returns one line of a KITTI trajectory: the first three rows of the matrix. The scale must be 1."""
+        return self._document.to_kitti()
+
+    def to_g2o(self, target_vertex: int = 0, source_vertex: int = 1) -> str:
+        """Returns an edge of a g2o pose graph from the target's vertex to the source's, with its information. The scale must be 1."""
+        return self._document.to_g2o(target_vertex, source_vertex)
+
+    def to_gtsam(self) -> tuple[Any, Any]:
+        """Returns the pose and its noise for GTSAM: ``gtsam.Pose3`` and ``gtsam.noiseModel.Gaussian``. The scale must be 1.
+
+        As a factor of a graph: ``gtsam.BetweenFactorPose3(target_key, source_key, *r.to_gtsam())``.
+        """
+        # Refuses what is not a rigid motion.
+        self.to_kitti()
+        try:
+            gtsam = importlib.import_module("gtsam")
+        except ImportError as error:
+            raise MissingPackage("to_gtsam needs GTSAM: pip install gtsam, or use to_g2o, which does not need it") from error
+        return gtsam.Pose3(self.transform), gtsam.noiseModel.Gaussian.Covariance(self._document.pose_covariance())
 
     def save_page(
         self,
@@ -353,19 +419,6 @@ class CloudRegistration(Registration):
     def rmse(self) -> Optional[float]:
         """Root mean square distance of overlapping points from the target's tangent planes (or points), in target units."""
         return self._document.rmse
-
-    @property
-    def information(self) -> Optional[Floats]:
-        """Information matrix, the inverse of the covariance of the pose; 6×6, or 7×7 with an estimated scale.
-
-        Its order is rotation, translation, log scale, of a small motion about ``information_center`` after the transform.
-        """
-        return _read_only(self._document.information)
-
-    @property
-    def information_center(self) -> Optional[Floats]:
-        """Center of the overlap in target coordinates. ``information`` refers to it."""
-        return _read_only(self._document.information_center)
 
     @property
     def voxel(self) -> float:

@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pcr99_document::{
-    CloudCounts, CloudDocument, Counters, Document as ResultDocument, Evidence, Fit, Inputs, Kind,
+    Accuracy, CloudCounts, CloudDocument, Counters, Document as ResultDocument, Evidence, Fit, Inputs, Kind,
     MatchDocument, Matrix, NotRefuted,
 };
 use pyo3::{prelude::*, types::PyDict};
@@ -22,6 +22,14 @@ type CandidateFields<'py> = (Bound<'py, PyArray2<f64>>, usize, Option<EvidenceFi
 type RivalFields<'py> = (CandidateFields<'py>, Option<f64>, Option<f64>, Option<(String, String)>);
 /// Fields of [`CloudCounts`] in the order of the Python class.
 type CloudFields = (usize, usize, usize, usize);
+
+/// Sentence, translation, weakest direction, rotation, scale and what is not determined, in the order of the Python class.
+type AccuracyFields = (String, f64, (f64, f64, f64), f64, Option<f64>, Vec<String>);
+
+/// A square matrix as an array.
+fn square<'py>(py: Python<'py>, rows: &[Vec<f64>]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    rows.concat().into_pyarray(py).reshape([rows.len(), rows.len()])
+}
 
 /// The document of a registration.
 #[pyclass(frozen, module = "pcr99._core")]
@@ -237,18 +245,62 @@ impl Document {
     }
 
     #[getter]
+    fn accuracy(&self) -> Option<AccuracyFields> {
+        self.0.accuracy().map(|told| {
+            let Accuracy { sentence, translation, weakest, rotation_deg, scale, undetermined, .. } = told;
+            let weakest = (weakest[0], weakest[1], weakest[2]);
+            (sentence.clone(), *translation, weakest, *rotation_deg, *scale, undetermined.clone())
+        })
+    }
+
+    #[getter]
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.0.accuracy().map(|accuracy| square(py, &accuracy.covariance)).transpose()
+    }
+
+    #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        let Some(rows) = self.cloud().and_then(|document| document.information.as_ref()) else {
-            return Ok(None);
-        };
-        let columns = rows.first().map_or(0, Vec::len);
-        rows.concat().into_pyarray(py).reshape([rows.len(), columns]).map(Some)
+        self.0.accuracy().map(|accuracy| square(py, &accuracy.information)).transpose()
     }
 
     #[getter]
     fn information_center<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        let center = self.cloud().and_then(|document| document.information_center);
-        center.map(|center| PyArray1::from_slice(py, &center))
+        self.0.accuracy().map(|accuracy| PyArray1::from_slice(py, &accuracy.center))
+    }
+
+    /// The covariance about another point.
+    fn covariance_about<'py>(
+        &self,
+        py: Python<'py>,
+        point: [f64; 3],
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let Some(accuracy) = self.0.accuracy() else { return Ok(None) };
+        let about = accuracy.covariance().about(point);
+        let about = about.map_err(|error| Failure::Value(error.to_string()).raised(py))?;
+        square(py, &about.matrix).map(Some)
+    }
+
+    /// The covariance in the convention of GTSAM's `Pose3`.
+    fn pose_covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let (Some(accuracy), Some(pose)) = (self.0.accuracy(), self.0.target_from_source()) else {
+            return Ok(None);
+        };
+        let of_pose = accuracy.covariance().of_pose(&pose);
+        let of_pose = of_pose.map_err(|error| Failure::Value(error.to_string()).raised(py))?;
+        square(py, &of_pose.map(|row| row.to_vec())).map(Some)
+    }
+
+    fn to_tum(&self, py: Python<'_>, timestamp: f64) -> PyResult<String> {
+        self.0.to_tum(timestamp).map_err(|error| Failure::Value(error.to_string()).raised(py))
+    }
+
+    fn to_kitti(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.to_kitti().map_err(|error| Failure::Value(error.to_string()).raised(py))
+    }
+
+    fn to_g2o(&self, py: Python<'_>, target_vertex: u64, source_vertex: u64) -> PyResult<String> {
+        let written = self.0.to_g2o(target_vertex, source_vertex);
+        written.map_err(|error| Failure::Value(error.to_string()).raised(py))
     }
 
     #[getter]

@@ -177,6 +177,24 @@ impl Similarity {
         self.translation
     }
 
+    /// The quaternion `[w, x, y, z]` of the rotation, of length one, `w ≥ 0`.
+    pub fn quaternion(&self) -> [f64; 4] {
+        let r = &self.rotation;
+        let trace = r[0][0] + r[1][1] + r[2][2];
+        // Four times the square of each component, minus one. Dividing by the largest component avoids cancellation (Shepperd).
+        let sizes = [trace, 2.0 * r[0][0] - trace, 2.0 * r[1][1] - trace, 2.0 * r[2][2] - trace];
+        let largest = (1..4).fold(0, |best, k| if sizes[k] > sizes[best] { k } else { best });
+        let parts = match largest {
+            0 => [1.0 + trace, r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]],
+            1 => [r[2][1] - r[1][2], 1.0 + sizes[1], r[1][0] + r[0][1], r[0][2] + r[2][0]],
+            2 => [r[0][2] - r[2][0], r[1][0] + r[0][1], 1.0 + sizes[2], r[2][1] + r[1][2]],
+            _ => [r[1][0] - r[0][1], r[0][2] + r[2][0], r[2][1] + r[1][2], 1.0 + sizes[3]],
+        };
+        let length = parts.iter().map(|part| part * part).sum::<f64>().sqrt();
+        let sign = if parts[0] < 0.0 { -1.0 } else { 1.0 };
+        parts.map(|part| sign * part / length)
+    }
+
     /// The linear part `s·R`, row by row.
     #[inline]
     pub fn linear(&self) -> [[f64; 3]; 3] {

@@ -7,8 +7,11 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use pcr99::{Evidence, Registration, Similarity, Status};
+use pcr99::{Covariance, Evidence, Registration, Similarity, Status};
 use pcr99_cloud::{CloudRegistration, OutputFile};
+use pcr99_document::{Document, LocalTransform};
+
+use crate::{args::Format, say};
 
 /// Destination of a result, checked before any work is done for it.
 #[derive(Debug)]
@@ -70,13 +73,36 @@ pub(crate) fn verdict(found: &Registration) -> String {
     status_line(found.status, &found.reason())
 }
 
-/// Warning before the matrix of an answer that is not registered.
-pub(crate) fn matrix_warning(status: Status, reason: &str) -> String {
-    match status {
-        Status::NoSolution => {
-            format!("warning: there is no matrix to print. {}", status_line(status, reason))
+/// A result in a format for programs. Warns before the transform of an answer that is not registered.
+pub(crate) fn printed(document: &Document, format: Format, is_quiet: bool) -> Result<String> {
+    let Some(model) = document.target_from_source() else {
+        if format == Format::Json {
+            return Ok(document.to_json());
         }
-        _ => format!("warning: do not use this matrix unchecked. {}", status_line(status, reason)),
+        warn(document, format, is_quiet);
+        return Ok(String::new());
+    };
+    if format != Format::Json {
+        warn(document, format, is_quiet);
+    }
+    Ok(match format {
+        Format::Json | Format::Summary => document.to_json(),
+        Format::Matrix => matrix(&model),
+        Format::Tum => document.to_tum(0.0)?,
+        Format::Kitti => document.to_kitti()?,
+        Format::G2o => document.to_g2o(0, 1)?,
+    })
+}
+
+/// Warns before a transform that must not be used unchecked.
+fn warn(document: &Document, format: Format, is_quiet: bool) {
+    let what = if format == Format::Matrix { "matrix" } else { "transform" };
+    let verdict = status_line(document.status(), document.reason());
+    match document.status() {
+        Status::Registered => {}
+        _ if is_quiet => {}
+        Status::NoSolution => say(&format!("warning: there is no {what} to print. {verdict}")),
+        Status::NotReliable => say(&format!("warning: do not use this {what} unchecked. {verdict}")),
     }
 }
 
@@ -96,6 +122,7 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     if let Some(rmse) = found.rmse {
         let _ = writeln!(text, "  residual     {} rms", shown(rmse));
     }
+    text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
     for (name, cloud) in [("source", &found.source), ("target", &found.target)] {
         let _ = writeln!(text, "  {name}       {} points, {} after sampling", cloud.points, cloud.sampled);
     }
@@ -120,6 +147,7 @@ pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
     if let Some(rmse) = found.inlier_rmse {
         let _ = writeln!(text, "  inlier rmse  {} (threshold {})", shown(rmse), shown(found.threshold));
     }
+    text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
     if let Some(found) = &found.evidence {
         let _ = writeln!(text, "  evidence     {}; inliers {}", evidence(found), places(found.inlier_places));
     }
@@ -127,6 +155,25 @@ pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
     let _ = writeln!(text, "  searched     {}; stopped: {stopped}", searched(found));
     let _ = writeln!(text, "  time         {}", stage_times(&found.seconds));
     let _ = writeln!(text, "  method       {method}");
+    text
+}
+
+/// How accurate the transform is; and where coordinates are so large that the matrix is printed with fewer digits than that, the transform about a local origin.
+fn accuracy_lines(model: Option<&Similarity>, covariance: Option<&Covariance>) -> String {
+    let (Some(model), Some(covariance)) = (model, covariance) else { return String::new() };
+    let mut text = format!("  accuracy     {}\n", covariance.accuracy());
+    if let Some(local) = LocalTransform::of(model, covariance) {
+        let point = |p: [f64; 3]| format!("({}, {}, {})", p[0], p[1], p[2]);
+        let _ = writeln!(
+            text,
+            "  local        about {} of the source and {} of the target, the translation is ({:.6}, {:.6}, {:.6})",
+            point(local.source_origin),
+            point(local.target_origin),
+            local.translation[0],
+            local.translation[1],
+            local.translation[2],
+        );
+    }
     text
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use crate::{
-    CloudCandidate, CloudRival, Clouds, Counters, DoubtCode, Error, Evidence, Fit, Inputs, Kind,
+    Accuracy, CloudCandidate, CloudRival, Clouds, Counters, DoubtCode, Error, Evidence, Fit, Inputs, Kind,
     MatchCandidate, MatchRival, Matrix, Seconds, read, required, schema,
 };
 
@@ -72,6 +72,9 @@ pub struct MatchDocument {
     /// Root mean square residual of the inliers, in target units; null without inliers.
     #[serde(deserialize_with = "required")]
     pub inlier_rmse: Option<f64>,
+    /// How accurate the transform is; null without a solution.
+    #[serde(deserialize_with = "required")]
+    pub accuracy: Option<Accuracy>,
     /// Evidence for the transform; null without a solution.
     #[serde(deserialize_with = "required")]
     pub evidence: Option<Evidence>,
@@ -135,13 +138,9 @@ pub struct CloudDocument {
     /// units; null without a solution.
     #[serde(deserialize_with = "required")]
     pub rmse: Option<f64>,
-    /// Inverse covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in target units
-    /// and radians: 6×6 for `(ω, t)` with a known scale, 7×7 for `(ω, t, σ)` otherwise. Residuals count as independent.
+    /// How accurate the transform is; null without a solution.
     #[serde(deserialize_with = "required")]
-    pub information: Option<Vec<Vec<f64>>>,
-    /// The point `c` of the information: the centre of the overlap, in target coordinates.
-    #[serde(deserialize_with = "required")]
-    pub information_center: Option<[f64; 3]>,
+    pub accuracy: Option<Accuracy>,
     /// Edge of a voxel, in target units.
     pub voxel: f64,
     /// Point counts of both clouds.
@@ -287,6 +286,11 @@ impl Document {
             Self::Matches(_) => None,
             Self::Clouds(document) => document.fit.as_ref(),
         }
+    }
+
+    /// How accurate the transform is.
+    pub fn accuracy(&self) -> Option<&Accuracy> {
+        either!(self, document => document.accuracy.as_ref())
     }
 
     /// Why the search ended.

@@ -23,6 +23,10 @@ mod doubt;
 
 mod error;
 
+mod formats;
+
+mod local;
+
 mod log10;
 
 mod pair;
@@ -41,10 +45,12 @@ mod tests;
 pub use document::{CloudDocument, Document, MatchDocument};
 pub use doubt::DoubtCode;
 pub use error::Error;
+pub use formats::FormatError;
+pub use local::LocalTransform;
 pub use pair::PairResult;
 pub use parts::{
-    CloudCandidate, CloudCounts, CloudRival, Clouds, Counters, Evidence, Fit, Inputs, Kind, MatchCandidate,
-    MatchRival, Matrix, NotRefuted,
+    Accuracy, CloudCandidate, CloudCounts, CloudRival, Clouds, Counters, Evidence, Fit, Inputs, Kind,
+    MatchCandidate, MatchRival, Matrix, NotRefuted,
 };
 pub use schema::json_schema;
 pub use seconds::Seconds;

@@ -72,6 +72,59 @@ pub struct Evidence {
     pub rival_evidence_ratio: f64,
 }
 
+/// How accurate a transform is. Lengths are in target units.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Accuracy {
+    /// The accuracy in one sentence, for instance `± 0.0008 and ± 0.02° (95 %), weakest along x`.
+    pub sentence: String,
+    /// In 95 of 100 cases, the centre is off by no more along the direction that is determined least.
+    pub translation: f64,
+    /// That direction, a unit vector.
+    pub weakest: [f64; 3],
+    /// In 95 of 100 cases, the rotation is off by no more about the axis that is determined least, in degrees.
+    pub rotation_deg: f64,
+    /// In 95 of 100 cases, the scale is off by no more, relatively; null where it was known.
+    #[serde(deserialize_with = "required")]
+    pub scale: Option<f64>,
+    /// Directions that the data do not determine, in words.
+    pub undetermined: Vec<String>,
+    /// Covariance of the small motion `p → p + ω × (p − c) + t + σ·(p − c)` of the moved points `p` that leads from the transform to the true one, in the axes and
+    /// units of the target, with `c` the centre. Rows and columns are `(ω, t)`, 6×6, or `(ω, t, σ)`, 7×7, where the scale was estimated; `ω` is in radians.
+    pub covariance: Vec<Vec<f64>>,
+    /// The inverse of the covariance.
+    pub information: Vec<Vec<f64>>,
+    /// The point `c`, in target coordinates: the centre of what the transform rests on.
+    pub center: [f64; 3],
+    /// Root mean square distance from there of what the transform rests on.
+    pub lever: f64,
+}
+
+impl Accuracy {
+    /// The covariance with its conversions. The directions that are not determined are left out, which the document has in words only.
+    pub fn covariance(&self) -> pcr99::Covariance {
+        pcr99::Covariance::new(self.covariance.clone(), self.center, self.lever, Vec::new())
+    }
+}
+
+impl From<&pcr99::Covariance> for Accuracy {
+    fn from(covariance: &pcr99::Covariance) -> Self {
+        let told = covariance.accuracy();
+        Self {
+            sentence: told.to_string(),
+            translation: told.translation,
+            weakest: told.weakest,
+            rotation_deg: told.rotation_deg,
+            scale: told.scale,
+            undetermined: told.free.iter().map(ToString::to_string).collect(),
+            covariance: covariance.matrix.clone(),
+            information: covariance.information(),
+            center: covariance.center,
+            lever: covariance.lever,
+        }
+    }
+}
+
 /// How well two clouds fit under a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]

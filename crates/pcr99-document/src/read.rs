@@ -84,6 +84,16 @@ fn check(document: &Document) -> Result<(), Error> {
     if !ascending || document.inliers().last().is_some_and(|&last| last >= document.correspondences()) {
         return Err(Error::field("inliers", "must be ascending indices below `correspondences`"));
     }
+    if let Some(accuracy) = document.accuracy() {
+        for (name, rows) in
+            [("accuracy.covariance", &accuracy.covariance), ("accuracy.information", &accuracy.information)]
+        {
+            let square = rows.iter().all(|row| row.len() == rows.len());
+            if !square || ![6, 7].contains(&rows.len()) {
+                return Err(Error::field(name, "must be a 6×6 or 7×7 matrix"));
+            }
+        }
+    }
     match document {
         Document::Matches(MatchDocument {
             threshold,
@@ -107,19 +117,12 @@ fn check(document: &Document) -> Result<(), Error> {
             translation,
             candidates,
             rival,
-            information,
             voxel,
             ..
         }) => {
             check_threshold(*threshold)?;
             if *voxel <= 0.0 {
                 return Err(Error::field("voxel", "must be positive"));
-            }
-            if let Some(rows) = information {
-                let square = rows.iter().all(|row| row.len() == rows.len());
-                if !square || ![6, 7].contains(&rows.len()) {
-                    return Err(Error::field("information", "must be a 6×6 or 7×7 matrix"));
-                }
             }
             check_transform(status, transform.as_ref(), *scale, *rotation, *translation)?;
             check_others(candidates.iter().map(|c| &c.transform), rival.as_ref().map(|r| &r.transform))

@@ -53,6 +53,34 @@ fn fit() -> impl Strategy<Value = Fit> {
     })
 }
 
+fn accuracy() -> impl Strategy<Value = Accuracy> {
+    let square = |size: usize| vec(vec(number(), size), size);
+    let matrices = prop_oneof![(square(6), square(6)), (square(7), square(7))];
+    let words = (".*", vec(".*", 0..3));
+    (matrices, uniform4(number()), uniform3(number()), uniform3(number()), option::of(number()), words)
+        .prop_map(
+            |(
+                (covariance, information),
+                [translation, rotation_deg, lever, _],
+                weakest,
+                center,
+                scale,
+                words,
+            )| Accuracy {
+                sentence: words.0,
+                translation,
+                weakest,
+                rotation_deg,
+                scale,
+                undetermined: words.1,
+                covariance,
+                information,
+                center,
+                lever,
+            },
+        )
+}
+
 fn not_refuted() -> impl Strategy<Value = Option<NotRefuted>> {
     option::of(("\\PC*", "\\PC*").prop_map(|(code, sentence)| NotRefuted { code, sentence }))
 }
@@ -94,7 +122,7 @@ fn answer() -> impl Strategy<Value = (Status, Option<DoubtCode>, Option<Similari
 fn of_matches() -> impl Strategy<Value = Document> {
     let candidate = || (matrix(), any::<usize>(), evidence());
     let rival = option::of((candidate(), number(), not_refuted()));
-    let numbers = (0.0..1e300_f64, option::of(number()), option::of(evidence()));
+    let numbers = (0.0..1e300_f64, option::of(number()), option::of(evidence()), option::of(accuracy()));
     let texts = (".*", "[a-z-]*", ".*", option::of(inputs()));
     let rest = (select(StopReason::ALL.to_vec()), counters(), seconds());
     (answer(), inliers(), numbers, vec(candidate(), 0..4), rival, texts, rest).prop_map(
@@ -118,6 +146,7 @@ fn of_matches() -> impl Strategy<Value = Document> {
                 inliers: inliers.1,
                 threshold: numbers.0,
                 inlier_rmse: numbers.1,
+                accuracy: numbers.3,
                 evidence: numbers.2,
                 candidates: (candidates.into_iter())
                     .map(|(transform, inlier_count, evidence)| MatchCandidate {
@@ -146,12 +175,7 @@ fn of_matches() -> impl Strategy<Value = Document> {
 fn of_clouds() -> impl Strategy<Value = Document> {
     let candidate = || (matrix(), any::<usize>(), option::of(evidence()), fit());
     let rival = option::of((candidate(), number(), not_refuted()));
-    let information = (bool::ANY, vec(number(), 49)).prop_map(|(seven, numbers)| {
-        let size = if seven { 7 } else { 6 };
-        numbers.chunks_exact(7).take(size).map(|row| row[..size].to_vec()).collect::<Vec<_>>()
-    });
-    let parts =
-        (option::of(fit()), option::of(number()), option::of(information), option::of(uniform3(number())));
+    let parts = (option::of(fit()), option::of(number()), option::of(accuracy()));
     let counts = uniform4(any::<usize>()).prop_map(|[points, not_finite, duplicates, sampled]| CloudCounts {
         points,
         not_finite,
@@ -181,8 +205,7 @@ fn of_clouds() -> impl Strategy<Value = Document> {
                 translation: model.map(Similarity::translation),
                 fit: parts.0,
                 rmse: parts.1,
-                information: parts.2,
-                information_center: parts.3,
+                accuracy: parts.2,
                 voxel: numbers.0,
                 clouds: numbers.3,
                 correspondences: inliers.0,

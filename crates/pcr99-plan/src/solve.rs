@@ -105,7 +105,7 @@ impl SolvePlan {
         Deadline::new(self.time_limit)
     }
 
-    /// Runs the search in the memory of `solvers`. It asks `stop` now and then whether to end; see [`Deadline::check`].
+    /// Runs the search in the memory of `solvers`, and adds the covariance of the answer. It asks `stop` now and then whether to end; see [`Deadline::check`].
     ///
     /// # Errors
     /// When the tables of the method would need more memory than they may take, and when matches differ in noise and the method is not the default one.
@@ -123,13 +123,14 @@ impl SolvePlan {
             }
             None => pairs,
         };
-        Ok(match &self.params {
+        let found = match &self.params {
             MethodParams::Default(params) => solvers.solve_default(pairs, self.scale, params, stop)?,
             MethodParams::Paper(params) => solvers.solve_paper(pairs, self.scale, params, stop)?,
             MethodParams::Baseline(threshold) => {
                 solvers.solve(self.method, pairs, self.scale, *threshold, self.seed, stop)?
             }
-        })
+        };
+        Ok(found.with_covariance(pairs, self.scale))
     }
 }
 

@@ -67,6 +67,7 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold: threshold.get(),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+        covariance: None,
         evidence: Some(evidence),
         candidates: vec![candidate],
         rival: None,

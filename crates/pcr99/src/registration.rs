@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Doubt, Error, Evidence, Seconds, Similarity, doubt, stop::StopRequest};
+use crate::{
+    Correspondences, Covariance, Doubt, Error, Evidence, Scale, Seconds, Similarity, covariance, doubt,
+    stop::StopRequest,
+};
 
 /// How far an answer is confirmed by the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -199,6 +202,8 @@ pub struct Registration {
     pub threshold: f64,
     /// Root mean square residual of the inliers under the transform, in target units; `None` without inliers.
     pub inlier_rmse: Option<f64>,
+    /// How accurate the transform is; `None` unless [`with_covariance`](Self::with_covariance) added it.
+    pub covariance: Option<Covariance>,
     /// Evidence for the transform; `None` without a transform.
     pub evidence: Option<Evidence>,
     /// Distinct transforms that matches support, best first; the first is the answer. Those that would be registered on their own come first, then
@@ -230,6 +235,7 @@ impl Registration {
             inliers: Vec::new(),
             threshold,
             inlier_rmse: None,
+            covariance: None,
             evidence: None,
             candidates: Vec::new(),
             rival: None,
@@ -237,6 +243,14 @@ impl Registration {
             counters,
             seconds: Seconds::default(),
         }
+    }
+
+    /// Adds the [covariance](covariance()) of the transform. `pairs` and `scale` are those of the search, which leaves it out because it takes longer than the
+    /// search of an easy problem.
+    #[must_use]
+    pub fn with_covariance(mut self, pairs: &Correspondences, scale: Scale) -> Self {
+        self.covariance = covariance(pairs, &self, scale);
+        self
     }
 
     /// Whether the evidence confirms the transform.

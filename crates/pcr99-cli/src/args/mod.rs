@@ -173,4 +173,10 @@ pub enum Format {
     Json,
     /// The 4×4 matrix as plain text, as CloudCompare and Open3D read it.
     Matrix,
+    /// One line of a TUM trajectory: timestamp (0), position and quaternion.
+    Tum,
+    /// One line of a KITTI trajectory: the first three rows of the matrix.
+    Kitti,
+    /// An edge of a pose graph, from vertex 0 (target) to vertex 1 (source), with its information.
+    G2o,
 }

@@ -41,16 +41,11 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let is_shown = terminal.is_some() || options.page.is_some() || options.write_aligned.is_some();
     let (found, clouds) = with_threads(plan.params().threads(), || search(&plan, is_shown, options, args))?;
     let result = match options.printed.format() {
-        Format::Json => {
-            let inputs = Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
-            Document::of_clouds(&found).with_inputs(Some(inputs)).to_json()
-        }
         Format::Summary => output::cloud_summary(&found),
-        Format::Matrix => {
-            if !found.is_registered() && !args.quiet {
-                say(&output::matrix_warning(found.status, &found.reason()));
-            }
-            found.target_from_source.as_ref().map_or(String::new(), output::matrix)
+        format => {
+            let inputs = Inputs::clouds(&page::path_text(&options.source), &page::path_text(&options.target));
+            let document = Document::of_clouds(&found).with_inputs(Some(inputs));
+            output::printed(&document, format, args.quiet)?
         }
     };
     let drawn = terminal.and_then(|terminal| drawn(terminal, &found, &clouds));

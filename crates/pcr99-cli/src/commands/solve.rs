@@ -25,13 +25,10 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let given = read(options, args)?;
     let (found, method) = (search(&plan, &given, args)?, plan.method().name());
     let result = match options.printed.format() {
-        Format::Json => Document::of_matches(method, &found).with_inputs(Some(inputs(options))).to_json(),
         Format::Summary => output::match_summary(method, &found),
-        Format::Matrix => {
-            if !found.is_registered() && !args.quiet {
-                say(&output::matrix_warning(found.status, &found.reason()));
-            }
-            found.target_from_source.as_ref().map_or(String::new(), output::matrix)
+        format => {
+            let document = Document::of_matches(method, &found).with_inputs(Some(inputs(options)));
+            output::printed(&document, format, args.quiet)?
         }
     };
     if let Some(page) = page {

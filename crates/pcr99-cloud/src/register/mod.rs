@@ -447,8 +447,10 @@ impl<'a> Task<'a> {
             target_from_source: pose.map(|pose| self.outward(&pose)),
             assessment: pose.map(|_| seen(judgement.assessment)),
             rmse: fit.as_ref().and_then(|fit| fit.rmse),
-            information_center: fit.as_ref().map(|fit| fit.center),
-            information: fit.map(|fit| fit.information),
+            covariance: fit.map(|fit| {
+                let information = pcr99::Covariance::new(fit.information, fit.center, 1.0, Vec::new());
+                pcr99::Covariance::new(information.information(), fit.center, 1.0, Vec::new())
+            }),
             matches,
             candidates: found.known.iter().map(candidate).collect(),
             rounds: self.rounds,

@@ -1,6 +1,6 @@
 //! The result of a registration.
 
-use pcr99::{Counters, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
+use pcr99::{Counters, Covariance, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
 
 use super::{Doubt, NotRefuted};
 use crate::{orient::Orientation, prepare::PreparedCloud, verify::Assessment};
@@ -149,13 +149,8 @@ pub struct CloudRegistration {
     pub assessment: Option<Assessment>,
     /// Root mean square distance of overlapping points from the tangent planes (or points) of the target, in target units.
     pub rmse: Option<f64>,
-    /// Inverse covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in target coordinates.
-    ///
-    /// The unknowns are `(ω, t)` with a known scale (6×6) and `(ω, t, σ)` otherwise (7×7). Residuals count as independent.
-    pub information: Option<Vec<Vec<f64>>>,
-    /// The `c` of the information: the centre of the overlap, in target coordinates. About it the matrix is well conditioned, however far
-    /// the coordinates are from their origin.
-    pub information_center: Option<[f64; 3]>,
+    /// How accurate the transform is; `None` without a transform.
+    pub covariance: Option<Covariance>,
     /// The matches between descriptors; `None` when there were too few to search.
     pub matches: Option<MatchSummary>,
     /// The poses that were compared with the clouds, best first. The first is the answer.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    rotation::{euler_deg, quaternion},
+    rotation::euler_deg,
     view::{Pose, RegistrationView},
 };
 use crate::{
@@ -203,7 +203,7 @@ pub(crate) struct Row {
 /// The transform in every usual notation.
 pub(crate) fn rows(pose: &Pose) -> Vec<Row> {
     let model = &pose.model;
-    let (q, angles) = (quaternion(&model.rotation()), euler_deg(&model.rotation()));
+    let (q, angles) = (model.quaternion(), euler_deg(&model.rotation()));
     let list = |numbers: &[f64], number: &dyn Fn(f64) -> String| {
         numbers.iter().map(|&x| number(x)).collect::<Vec<_>>().join("  ")
     };

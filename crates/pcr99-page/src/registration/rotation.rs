@@ -1,22 +1,4 @@
-//! A rotation as a quaternion and as angles.
-
-/// The quaternion `[w, x, y, z]` of a rotation, of length one, `w ≥ 0`. Dividing by the largest component avoids cancellation
-/// (Shepperd).
-pub(crate) fn quaternion(r: &[[f64; 3]; 3]) -> [f64; 4] {
-    let trace = r[0][0] + r[1][1] + r[2][2];
-    // Four times the square of each component, minus one.
-    let sizes = [trace, 2.0 * r[0][0] - trace, 2.0 * r[1][1] - trace, 2.0 * r[2][2] - trace];
-    let largest = (1..4).fold(0, |best, k| if sizes[k] > sizes[best] { k } else { best });
-    let parts = match largest {
-        0 => [1.0 + trace, r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]],
-        1 => [r[2][1] - r[1][2], 1.0 + sizes[1], r[1][0] + r[0][1], r[0][2] + r[2][0]],
-        2 => [r[0][2] - r[2][0], r[1][0] + r[0][1], 1.0 + sizes[2], r[2][1] + r[1][2]],
-        _ => [r[1][0] - r[0][1], r[0][2] + r[2][0], r[2][1] + r[1][2], 1.0 + sizes[3]],
-    };
-    let length = parts.iter().map(|part| part * part).sum::<f64>().sqrt();
-    let sign = if parts[0] < 0.0 { -1.0 } else { 1.0 };
-    parts.map(|part| sign * part / length)
-}
+//! A rotation as angles.
 
 /// Roll, pitch and yaw in degrees: `R = Rz(yaw)·Ry(pitch)·Rx(roll)`. At a pitch of ±90° only yaw ∓ roll is determined; the roll
 /// is then 0.
@@ -62,6 +44,8 @@ mod tests {
     fn known_turns() {
         let quarter_about_z = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
         let half = 0.5_f64.sqrt();
+        let quaternion =
+            |r: &[[f64; 3]; 3]| Similarity::new(1.0, *r, [0.0; 3]).expect("a similarity").quaternion();
         let q = quaternion(&quarter_about_z);
         assert!(q.iter().zip([half, 0.0, 0.0, half]).all(|(a, b)| (a - b).abs() < 1e-15), "{q:?}");
         assert_eq!(euler_deg(&quarter_about_z), [0.0, 0.0, 90.0]);
@@ -84,7 +68,7 @@ mod tests {
         #[test]
         fn back_and_forth(q in uniform4(-1.0..1.0).prop_filter("not zero", |q| q.iter().any(|x: &f64| x.abs() > 0.1))) {
             let r = rotation(q);
-            let found = quaternion(&r);
+            let found = Similarity::new(1.0, r, [0.0; 3]).expect("a similarity").quaternion();
             prop_assert!(angle_deg(&r, &rotation(found)) < 1e-9);
             prop_assert!(found[0] >= 0.0 && (found.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-12);
             prop_assert!(angle_deg(&r, &from_euler(euler_deg(&r))) < 1e-5);

@@ -3,7 +3,8 @@
 use pcr99::{Registration, Similarity, Status, StopReason};
 use pcr99_cloud::CloudRegistration;
 use pcr99_document::{
-    CloudDocument, Document, DoubtCode, Evidence, Fit, MatchDocument, Matrix, NotRefuted, Seconds,
+    CloudDocument, Document, DoubtCode, Evidence, Fit, LocalTransform, MatchDocument, Matrix, NotRefuted,
+    Seconds,
 };
 
 use super::{check::check, histogram::Bins, rotation::angle_deg, thin::thinned};
@@ -193,6 +194,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     let scale = document.target_from_source().map(|model| shown(model.scale()));
     let inliers = format!("{} of {}", grouped(document.inliers().len()), grouped(document.correspondences()));
     let evidence = document.evidence().map(|evidence| false_alarms(evidence.log10_nfa));
+    let accuracy = document.accuracy().map(|accuracy| accuracy.sentence.clone());
     match document {
         Document::Clouds(clouds) => {
             let overlap =
@@ -200,6 +202,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
             tell("overlap, source / target", clouds.fit.as_ref().map(overlap));
             tell("normals that agree", clouds.fit.map(|fit| percent(fit.normal_agreement)));
             tell("RMSE, target units", clouds.rmse.map(shown));
+            tell("accuracy, target units", accuracy);
             tell("scale", scale);
             tell("inliers, of all matches", (clouds.correspondences > 0).then_some(inliers));
             tell("expected false alarms", evidence);
@@ -211,7 +214,17 @@ fn facts(document: &Document) -> Vec<(String, String)> {
             tell("scale", scale);
             tell("threshold, target units", Some(shown(matches.threshold)));
             tell("inlier RMSE, target units", matches.inlier_rmse.map(shown));
+            tell("accuracy, target units", accuracy);
         }
+    }
+    let local = document.target_from_source().zip(document.accuracy());
+    if let Some(local) =
+        local.and_then(|(model, accuracy)| LocalTransform::of(&model, &accuracy.covariance()))
+    {
+        let point = |p: [f64; 3]| p.map(|x| x.to_string()).join(", ");
+        tell("local origin of the source", Some(point(local.source_origin)));
+        tell("local origin of the target", Some(point(local.target_origin)));
+        tell("translation between them", Some(local.translation.map(|x| format!("{x:.6}")).join(", ")));
     }
     tell("time", document.seconds().map(|seconds| duration(seconds.total())));
     facts

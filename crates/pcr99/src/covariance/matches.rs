@@ -31,6 +31,8 @@ const BLOCKS: [usize; 3] = [3, 4, 6];
 const FEWEST_BLOCKS: usize = 8;
 /// Standard deviations by which sums over blocks must exceed those of independent residuals.
 const BEYOND_CHANCE: f64 = 2.0;
+/// Largest factor by which few degrees of freedom enlarge the covariance. Student's distribution with two of them has none.
+const MOST_UNSURE: f64 = 3.0;
 /// Standard deviation of a rotation, in radians, from which it is undetermined: that of any angle.
 const ANY_ANGLE: f64 = 1.8;
 /// Relative standard deviation of a scale from which it is undetermined.
@@ -143,43 +145,22 @@ impl Residuals {
         })
     }
 
-    /// Derivatives of a residual by the unknowns, in units in which a rotation and a change of scale move a typical point by as much as a translation.
-    fn derivatives(&self, follower: &Follower) -> [[f64; 3]; ALL] {
-        let arm = minus(follower.moved, self.center).map(|x| x / self.lever);
-        std::array::from_fn(|k| {
-            let mut unit = [0.0; 3];
-            match k {
-                0..3 => {
-                    unit[k] = 1.0;
-                    cross(unit, arm)
-                }
-                3..6 => {
-                    unit[k - 3] = 1.0;
-                    unit
-                }
-                _ if self.unknowns == ALL => arm,
-                _ => unit,
-            }
-        })
-    }
-
     fn covariance(&self) -> Covariance {
         let noise = self.noise();
-        let (mut a, mut s) = ([[0.0; ALL]; ALL], [[0.0; ALL]; ALL]);
-        for follower in &self.followers {
-            let derivatives = self.derivatives(follower);
-            add(&mut a, &derivatives, &derivatives, follower.weight);
-            let spread = derivatives.map(|j| noise.map(|row| dot(row, j)));
-            add(&mut s, &derivatives, &spread, follower.weight);
-        }
+        let mut moments = Moments::default();
+        self.followers.iter().for_each(|f| moments.add(f.weight, self.arm(f)));
+        let (mut a, mut s) = (moments.matrix(&SPHERE), moments.matrix(&noise));
         if self.unknowns < ALL {
-            (a[6][6], s[6][6]) = (1.0, 0.0);
+            for k in 0..ALL {
+                (a[k][6], a[6][k], s[k][6], s[6][k]) = (0.0, 0.0, 0.0, 0.0);
+            }
+            a[6][6] = 1.0;
         }
         let (inverse, free) = self.held(&a);
         let half = product(&inverse, &s);
         let sandwich = product(&half, &inverse);
-        let student = if self.freedom > 2.0 { self.freedom / (self.freedom - 2.0) } else { 3.0 };
-        let factor = self.cut * student.min(3.0) * self.correlation(&inverse);
+        let student = if self.freedom > 2.0 { self.freedom / (self.freedom - 2.0) } else { f64::INFINITY };
+        let factor = self.cut * student.min(MOST_UNSURE) * self.correlation(&inverse);
         let mut full = sandwich.map(|row| row.map(|x| factor * x));
         for (direction, deviation) in &free {
             for i in 0..ALL {
@@ -194,6 +175,11 @@ impl Residuals {
             (0..self.unknowns).map(|i| (0..self.unknowns).map(|j| element(i, j)).collect()).collect();
         let free = free.iter().map(|(direction, _)| named(direction)).collect();
         Covariance::new(matrix, self.center, self.lever, free)
+    }
+
+    /// Place of a follower relative to the centre, in units in which a rotation and a change of scale move a typical point by as much as a translation.
+    fn arm(&self, follower: &Follower) -> [f64; 3] {
+        minus(follower.moved, self.center).map(|x| x / self.lever)
     }
 
     /// The noise of the median match: a sphere, unless the axes differ by more than chance.
@@ -235,14 +221,16 @@ impl Residuals {
                 key * along + (place as usize).min(along - 1)
             })
         };
-        let mut blocks: Vec<Option<(Matrix, [f64; ALL])>> = vec![None; along * along * along];
+        let mut blocks: Vec<Option<(Moments, [f64; ALL])>> = vec![None; along * along * along];
         for follower in &self.followers {
-            let (a, score) = blocks[block_of(follower)].get_or_insert(([[0.0; ALL]; ALL], [0.0; ALL]));
-            let derivatives = self.derivatives(follower);
-            add(a, &derivatives, &derivatives, follower.weight);
-            for (score, j) in score.iter_mut().zip(&derivatives) {
-                *score += follower.weight * dot(*j, follower.residual);
-            }
+            let (moments, score) = blocks[block_of(follower)].get_or_insert((Moments::default(), [0.0; ALL]));
+            let (arm, weight) = (self.arm(follower), follower.weight);
+            moments.add(weight, arm);
+            let pull = follower.residual.map(|x| weight * x);
+            let turn = cross(arm, pull);
+            let grow = if self.unknowns == ALL { dot(arm, pull) } else { 0.0 };
+            let own = [turn[0], turn[1], turn[2], pull[0], pull[1], pull[2], grow];
+            score.iter_mut().zip(own).for_each(|(sum, x)| *sum += x);
         }
         let blocks: Vec<_> = blocks.into_iter().flatten().collect();
         if blocks.len() < FEWEST_BLOCKS {
@@ -250,12 +238,15 @@ impl Residuals {
         }
         // Scores of a fit sum to zero, so the blocks expect less than the trace of the identity.
         let (mut sum, mut own) = (0.0, 0.0);
-        for (a, score) in &blocks {
-            sum += (0..ALL)
-                .map(|i| score[i] * (0..ALL).map(|j| inverse[i][j] * score[j]).sum::<f64>())
-                .sum::<f64>();
-            let part = product(inverse, a);
-            own += (0..ALL).map(|i| (0..ALL).map(|j| part[i][j] * part[j][i]).sum::<f64>()).sum::<f64>();
+        for (moments, score) in &blocks {
+            let row = |i: usize| (0..ALL).map(|j| inverse[i][j] * score[j]).sum::<f64>();
+            sum += (0..ALL).map(|i| score[i] * row(i)).sum::<f64>();
+            let a = moments.matrix(&SPHERE);
+            let trace: f64 = (0..self.unknowns)
+                .map(|i| (0..self.unknowns).map(|j| inverse[i][j] * a[j][i]).sum::<f64>())
+                .sum();
+            // A block is small, so it acts like one point, with three coordinates.
+            own += trace * trace / 3.0;
         }
         let unknowns = self.unknowns as f64;
         let expected = self.variance * (unknowns - own).max(0.5);
@@ -285,14 +276,64 @@ impl Residuals {
     }
 }
 
-/// Adds `weight·oneᵀ·other` to a sum.
-fn add(sum: &mut Matrix, one: &[[f64; 3]; ALL], other: &[[f64; 3]; ALL], weight: f64) {
-    for (row, one) in sum.iter_mut().zip(one) {
-        for (x, other) in row.iter_mut().zip(other) {
-            *x += weight * dot(*one, *other);
+/// A noise without direction.
+const SPHERE: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
+/// Sums of weights, weighted arms and their products: `Σ w·(1, x, y, z)ᵀ(1, x, y, z)`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments([[f64; 4]; 4]);
+
+impl Moments {
+    fn add(&mut self, weight: f64, [x, y, z]: [f64; 3]) {
+        let terms = [1.0, x, y, z];
+        for (row, one) in self.0.iter_mut().zip(terms) {
+            for (sum, other) in row.iter_mut().zip(terms) {
+                *sum += weight * one * other;
+            }
         }
     }
+
+    /// `Σ w·JᵀNJ` for the derivatives `J` of the residuals, which are linear in the arms.
+    fn matrix(&self, noise: &[[f64; 3]; 3]) -> Matrix {
+        // N·J, term by term.
+        let spread: [[[f64; 3]; 4]; ALL] =
+            DERIVATIVES.map(|terms| terms.map(|term| noise.map(|row| dot(row, term))));
+        let mut result = [[0.0; ALL]; ALL];
+        for k in 0..ALL {
+            for l in 0..=k {
+                let mut sum = 0.0;
+                for p in 0..4 {
+                    for q in 0..4 {
+                        sum += self.0[p][q] * dot(DERIVATIVES[k][p], spread[l][q]);
+                    }
+                }
+                (result[k][l], result[l][k]) = (sum, sum);
+            }
+        }
+        result
+    }
 }
+
+/// Derivatives of the moved point by each unknown, as coefficients of 1 and of the three coordinates of its arm: `e × arm` for a rotation about the axis `e`, `e`
+/// for a translation, and the arm itself for the scale.
+const DERIVATIVES: [[[f64; 3]; 4]; ALL] = {
+    const O: [f64; 3] = [0.0; 3];
+    const X: [f64; 3] = [1.0, 0.0, 0.0];
+    const Y: [f64; 3] = [0.0, 1.0, 0.0];
+    const Z: [f64; 3] = [0.0, 0.0, 1.0];
+    const fn minus(v: [f64; 3]) -> [f64; 3] {
+        [-v[0], -v[1], -v[2]]
+    }
+    [
+        [O, O, Z, minus(Y)],
+        [O, minus(Z), O, X],
+        [O, Y, minus(X), O],
+        [X, O, O, O],
+        [Y, O, O, O],
+        [Z, O, O, O],
+        [O, X, Y, Z],
+    ]
+};
 
 fn product(one: &Matrix, other: &Matrix) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| (0..ALL).map(|k| one[i][k] * other[k][j]).sum()))

@@ -222,6 +222,7 @@ fn outcome(
         target_from_source: Some(target_from_source),
         correspondences: pairs.len(),
         inlier_rmse: rmse.map(|rmse| pairs.target_length_outward(rmse)),
+        covariance: None,
         candidates: vec![Candidate::new(target_from_source, inliers.len(), evidence)],
         inliers: inliers.into_iter().map(|i| i as usize).collect(),
         threshold,

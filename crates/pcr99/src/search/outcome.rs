@@ -61,6 +61,7 @@ impl Solver {
             inliers: first.inliers.iter().map(|&i| i as usize).collect(),
             threshold,
             inlier_rmse: Some(pairs.target_length_outward(first.rmse)),
+            covariance: None,
             evidence: Some(answer.evidence),
             rival,
             candidates,
