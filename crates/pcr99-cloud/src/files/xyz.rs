@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Write};
 use super::fields::{Depth, Fields, Gather, Want};
 use super::guess::{Habit, Unnamed};
 use super::text::{Picks, Rows, TextError, number};
+use super::writing::{push_number, write_records};
 use crate::cloud::Cloud;
 use crate::error::{Fault, Place};
 
@@ -121,29 +122,29 @@ pub(super) fn write(out: &mut dyn Write, cloud: &Cloud, layout: Layout) -> io::R
     let separator = match layout {
         Layout::Commas => {
             writeln!(out, "{}", names.join(","))?;
-            ","
+            b','
         }
         Layout::Spaces => {
             if names.len() > 3 {
                 writeln!(out, "# {}", names.join(" "))?;
             }
-            " "
+            b' '
         }
     };
-    for (i, [x, y, z]) in cloud.points.iter().enumerate() {
-        write!(out, "{x}{separator}{y}{separator}{z}")?;
-        if let Some(normals) = &cloud.normals {
-            normals[i].iter().try_for_each(|value| write!(out, "{separator}{value}"))?;
-        }
-        if let Some(colors) = &cloud.colors {
-            colors[i].iter().try_for_each(|value| write!(out, "{separator}{value}"))?;
-        }
-        if let Some(intensities) = &cloud.intensities {
-            write!(out, "{separator}{}", intensities[i])?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+    write_records(out, cloud.len(), |i, row| {
+        let start = row.len();
+        let mut push = |value: f64| {
+            if row.len() > start {
+                row.push(separator);
+            }
+            push_number(row, value);
+        };
+        cloud.points[i].iter().for_each(|&value| push(value));
+        cloud.normals.iter().for_each(|normals| normals[i].iter().for_each(|&value| push(value)));
+        cloud.colors.iter().for_each(|colors| colors[i].iter().for_each(|&value| push(value.into())));
+        cloud.intensities.iter().for_each(|intensities| push(intensities[i]));
+        row.push(b'\n');
+    })
 }
 
 #[cfg(test)]
