@@ -177,11 +177,10 @@ fn from_text(reader: impl BufRead) -> Result<Matches, Fault> {
     let values = &mut values[..all.len()];
     let mut matches = Matches::default();
     loop {
-        if !rows.next_plain(&picks, values)? {
-            let Some(row) = rows.next()? else { break };
-            for (value, &column) in values.iter_mut().zip(&all) {
-                *value = finite(row.number(column)?, row.place(column))?;
-            }
+        rows.take_plain(&picks, values, |values| matches.push(values, &columns))?;
+        let Some(row) = rows.next()? else { break };
+        for (value, &column) in values.iter_mut().zip(&all) {
+            *value = finite(row.number(column)?, row.place(column))?;
         }
         matches.push(values, &columns);
     }

@@ -69,11 +69,10 @@ fn by_fields(rows: &mut Rows<impl BufRead>, fields: &Fields) -> Result<Cloud, Fa
     let mut values = vec![0.0; columns.len()];
     let mut cloud = Gather::new(fields, 0)?;
     loop {
-        if !rows.next_plain(&picks, &mut values)? {
-            let Some(row) = rows.next()? else { break };
-            for (value, &column) in values.iter_mut().zip(&columns) {
-                *value = row.number(column)?;
-            }
+        rows.take_plain(&picks, &mut values, |values| cloud.push(values))?;
+        let Some(row) = rows.next()? else { break };
+        for (value, &column) in values.iter_mut().zip(&columns) {
+            *value = row.number(column)?;
         }
         cloud.push(&values);
     }
@@ -87,14 +86,14 @@ fn by_position(rows: &mut Rows<impl BufRead>, habit: Habit) -> Result<Cloud, Fau
     let mut values = vec![0.0; width];
     let mut points = Vec::new();
     loop {
-        if rows.next_plain(if unnamed.is_open() { &all } else { &position }, &mut values)? {
+        let picks = if unnamed.is_open() { &all } else { &position };
+        rows.take_plain(picks, &mut values, |values| {
             points.push([values[0], values[1], values[2]]);
             unnamed.push(|column| Some(values[column]));
-        } else {
-            let Some(row) = rows.next()? else { break };
-            points.push([row.number(0)?, row.number(1)?, row.number(2)?]);
-            unnamed.push(|column| number(row.text(column)));
-        }
+        })?;
+        let Some(row) = rows.next()? else { break };
+        points.push([row.number(0)?, row.number(1)?, row.number(2)?]);
+        unnamed.push(|column| number(row.text(column)));
     }
     let mut cloud = Cloud::new(points);
     unnamed.judge(&mut cloud);
