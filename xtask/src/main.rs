@@ -27,7 +27,8 @@ tasks:
   test       sets up and runs everything that the project is tested with
   python     builds, installs and tests the Python package (part of `test`)
   packages   makes the packages of all published crates, without uploading them (part of `test`)
-  wasm       compiles the core for WebAssembly and runs an example under Node.js (part of `test`)
+  wasm       compiles the core for WebAssembly, runs it under Node.js and compares results with and without
+             vector instructions (part of `test`)
   pictures   draws the pictures of the documentation again
   compare [--seeds N] [--pairs TEXT]
              compares normals and features with Open3D; with PCR99_DATA set, also registrations of real

@@ -1,64 +1,130 @@
-//! The core on WebAssembly, a target without threads and without a clock.
+//! The core on WebAssembly, a target without threads and without a clock, and its vector instructions there.
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{cargo, root};
 
-/// The target; it is used where its standard library is installed.
-const TARGET: &str = "wasm32-unknown-unknown";
+/// The target of browsers; it is used where its standard library is installed.
+const BROWSER: &str = "wasm32-unknown-unknown";
+/// The target of programs that print, for the comparisons.
+const WASI: &str = "wasm32-wasip1";
+/// Compiler options of the two compilations. A module has vector instructions or not: it cannot ask at run time.
+const COMPILATIONS: [(&str, &str); 2] =
+    [("without vector instructions", ""), ("with simd128", "-C target-feature=+simd128")];
 
-/// Compiles the core for WebAssembly and runs its example `solve` under Node.js, which asserts what it finds.
+/// Compiles the core for WebAssembly, runs its example `solve` under Node.js, which asserts what it finds, and compares the bits of results with and
+/// without vector instructions.
 pub(crate) fn run() -> Result<()> {
-    if !has_target() {
-        eprintln!("\nnote: {TARGET} is not checked: `rustup target add {TARGET}` installs it");
-        return Ok(());
+    let has_node = has_node();
+    if !has_node {
+        eprintln!("\nnote: WebAssembly is compiled, but not run: there is no `node`");
     }
-    let module = build().context("the core for WebAssembly")?;
-    if !has_node() {
-        eprintln!("\nnote: the core was compiled for {TARGET}, but not run: there is no `node`");
-        return Ok(());
+    if has_target(BROWSER) {
+        let module = build("solve", BROWSER, "").context("the core for WebAssembly")?;
+        if has_node {
+            node("wasm.js", &module, true).context("the example `solve` on WebAssembly")?;
+        }
     }
-    eprintln!("\n── node wasm.js {} ──", module.display());
-    let script = root()?.join("xtask/src/wasm.js");
-    let status = Command::new("node").arg(script).arg(&module).status().context("cannot start node")?;
-    ensure!(status.success(), "the example `solve` failed on WebAssembly");
+    if has_target(WASI) && has_node {
+        compare_bits()?;
+        test_kernels()?;
+    }
     Ok(())
 }
 
-/// Builds the example as a program of its own, because examples are built with the test libraries, which do not support the target.
-fn build() -> Result<std::path::PathBuf> {
-    let place = root()?.join("target/wasm-example");
+/// Compares the results of the example `bits` on this machine and in both compilations.
+fn compare_bits() -> Result<()> {
+    let here = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["run", "--quiet", "-p", "pcr99", "--example", "bits"])
+        .current_dir(root()?)
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(here.status.success(), "the example `bits`: {}", String::from_utf8_lossy(&here.stderr));
+    let here = String::from_utf8(here.stdout)?;
+    ensure!(!here.is_empty(), "the example `bits` printed nothing");
+    for (name, options) in COMPILATIONS {
+        let module = build("bits", WASI, options).with_context(|| format!("WebAssembly {name}"))?;
+        let there = node("wasi.js", &module, false).with_context(|| format!("WebAssembly {name}"))?;
+        if let Some((here, there)) = here.lines().zip(there.lines()).find(|(here, there)| here != there) {
+            bail!("results on WebAssembly {name} differ:\n  here  {here}\n  there {there}");
+        }
+        ensure!(here == there, "WebAssembly {name} printed {} lines", there.lines().count());
+    }
+    eprintln!("\n{} results have the same bits here and on WebAssembly", here.lines().count());
+    Ok(())
+}
+
+/// Runs the tests of the hot loops in both compilations.
+fn test_kernels() -> Result<()> {
+    let script = root()?.join("xtask/src/wasi.js");
+    let runner = format!("node --no-warnings {}", script.display());
+    for (name, options) in COMPILATIONS {
+        let target = target_directory(options)?;
+        let arguments = ["test", "--quiet", "-p", "pcr99-base", "--lib", "--target", WASI, "--target-dir"];
+        let environment = [("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner.as_str()), ("RUSTFLAGS", options)];
+        cargo(&[&arguments[..], &[&target.to_string_lossy()]].concat(), &environment)
+            .with_context(|| format!("tests on WebAssembly {name}"))?;
+    }
+    Ok(())
+}
+
+/// Builds an example as a program of its own, because examples are built with the test libraries, which do not support all targets.
+fn build(example: &str, target: &str, options: &str) -> Result<PathBuf> {
+    let place = root()?.join("target/wasm-example").join(example);
     fs::create_dir_all(place.join("src")).with_context(|| place.display().to_string())?;
     let core = root()?.join("crates/pcr99");
     let manifest = format!(
-        "[package]\nname = \"wasm-example\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n\
+        "[package]\nname = {example:?}\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n\
          [dependencies]\npcr99 = {{ path = {:?}, default-features = false }}\n\n[profile.dev]\nopt-level = 2\n",
         core.to_string_lossy()
     );
     fs::write(place.join("Cargo.toml"), manifest)?;
     fs::copy(root()?.join("Cargo.lock"), place.join("Cargo.lock"))?;
-    fs::copy(core.join("examples/solve.rs"), place.join("src/main.rs"))?;
-    let target = root()?.join("target/wasm");
-    let arguments = ["build", "--quiet", "--offline", "--target", TARGET, "--manifest-path"];
-    let (manifest, target_dir) = (place.join("Cargo.toml"), target.to_string_lossy());
-    let manifest = manifest.to_string_lossy();
-    cargo(&[&arguments[..], &[&manifest, "--target-dir", &target_dir]].concat(), &[])?;
-    Ok(target.join(TARGET).join("debug/wasm-example.wasm"))
+    fs::copy(core.join("examples").join(example).with_extension("rs"), place.join("src/main.rs"))?;
+    let arguments = ["build", "--quiet", "--offline", "--target", target, "--manifest-path"];
+    let (manifest, target_dir) = (place.join("Cargo.toml"), target_directory(options)?);
+    let places: [&str; 3] = [&manifest.to_string_lossy(), "--target-dir", &target_dir.to_string_lossy()];
+    cargo(&[&arguments[..], &places].concat(), &[("RUSTFLAGS", options)])?;
+    Ok(target_dir.join(target).join("debug").join(example).with_extension("wasm"))
 }
 
-/// Whether the standard library of the target is installed.
-fn has_target() -> bool {
+/// A directory for each compilation, so that one does not replace the other.
+fn target_directory(options: &str) -> Result<PathBuf> {
+    Ok(root()?.join(if options.is_empty() { "target/wasm" } else { "target/wasm-simd128" }))
+}
+
+/// Runs a module by a script beside this file; returns what it printed.
+fn node(script: &str, module: &Path, is_shown: bool) -> Result<String> {
+    eprintln!("\n── node {script} {} ──", module.display());
+    let script = root()?.join("xtask/src").join(script);
+    let output = Command::new("node")
+        .arg("--no-warnings")
+        .args([&script, module])
+        .stdout(if is_shown { Stdio::inherit() } else { Stdio::piped() })
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start node")?;
+    ensure!(output.status.success(), "it failed");
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Whether the standard library of a target is installed. Says what is not checked without it.
+fn has_target(target: &str) -> bool {
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
-    sysroot.is_ok_and(|output| {
+    let is_there = sysroot.is_ok_and(|output| {
         let sysroot = String::from_utf8_lossy(&output.stdout);
-        Path::new(sysroot.trim()).join("lib/rustlib").join(TARGET).is_dir()
-    })
+        Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir()
+    });
+    if !is_there {
+        eprintln!("\nnote: {target} is not checked: `rustup target add {target}` installs it");
+    }
+    is_there
 }
 
 fn has_node() -> bool {

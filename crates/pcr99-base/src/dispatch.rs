@@ -1,4 +1,7 @@
 //! Choice of the instruction set at run time.
+//!
+//! Only x86-64 has a choice. NEON is part of the baseline of aarch64, so the one compilation there has it. A WebAssembly module has vector instructions
+//! or not: `-C target-feature=+simd128` decides when it is compiled.
 
 /// Defines `$name` as two compilations of `$lanes`: one for AVX2, which runs where the CPU has it, and one for the baseline of the platform.
 ///

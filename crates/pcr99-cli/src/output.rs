@@ -211,12 +211,12 @@ pub(crate) fn places(inlier_places: usize) -> String {
 /// Amount of work of a search.
 pub(crate) fn searched(found: &Registration) -> String {
     let counters = found.counters;
-    let looked_at = if counters.pairs > 0 {
-        counted(counters.pairs, "pair", "pairs")
-    } else {
-        counted(counters.triplets, "triplet", "triplets")
-    };
-    format!("{looked_at}, {}", counted(counters.hypotheses, "hypothesis", "hypotheses"))
+    let hypotheses = counted(counters.hypotheses, "hypothesis", "hypotheses");
+    match (counters.pairs, counters.triplets) {
+        (0, 0) => hypotheses,
+        (0, triplets) => format!("{}, {hypotheses}", counted(triplets, "triplet", "triplets")),
+        (pairs, _) => format!("{}, {hypotheses}", counted(pairs, "pair", "pairs")),
+    }
 }
 
 /// A number with its noun.

@@ -13,10 +13,14 @@ use pcr99_plan::text::number_text;
 
 use crate::output::{counted, evidence, percent, places, shown, stage_times};
 
-/// Steps of a registration from matches; `is_threshold_given` tells whether the caller gave the threshold.
-pub(crate) fn of_matches(found: &Registration, is_threshold_given: bool) -> String {
+/// Steps of a registration from matches; `given` is the threshold of the caller.
+pub(crate) fn of_matches(found: &Registration, given: Option<f64>) -> String {
     let mut text = String::new();
-    let origin = if is_threshold_given { "as given" } else { "estimated from the data" };
+    let origin = match given {
+        Some(given) if is_reduced(given, found) => format!("reduced from the given {}", shown(given)),
+        Some(_) => "as given".to_owned(),
+        None => "estimated from the data".to_owned(),
+    };
     let _ = writeln!(text, "threshold {} ({origin})", shown(found.threshold));
     for (rank, candidate) in (1..).zip(&found.candidates) {
         let _ = writeln!(
@@ -40,6 +44,11 @@ pub(crate) fn of_matches(found: &Registration, is_threshold_given: bool) -> Stri
     }
     text += &doubt_line(found.doubt.map(|doubt| (doubt.code(), doubt.to_string())));
     text
+}
+
+/// Whether a result has a smaller threshold than the given one, beyond rounding.
+pub(crate) fn is_reduced(given: f64, found: &Registration) -> bool {
+    found.threshold < (1.0 - 1e-9) * given
 }
 
 /// Steps of a registration of two clouds.

@@ -25,7 +25,7 @@ impl fmt::Display for Side {
 #[non_exhaustive]
 pub enum Error {
     /// A parameter is not finite and positive.
-    #[error("`{name}` must be finite and positive, got {value}")]
+    #[error("`{name}` must be finite and positive, got {}", short(*value))]
     NotPositive {
         /// Name of the parameter.
         name: &'static str,
@@ -41,7 +41,7 @@ pub enum Error {
         value: f64,
     },
     /// A parameter is outside its range.
-    #[error("`{name}` must be between {low} and {high}, got {value}")]
+    #[error("`{name}` must be between {} and {}, got {}", short(*low), short(*high), short(*value))]
     OutOfRange {
         /// Name of the parameter.
         name: &'static str,
@@ -207,4 +207,23 @@ pub enum Error {
         /// The memory they need.
         needed_mib: u64,
     },
+}
+
+/// A number with an exponent where it would otherwise have hundreds of zeros.
+fn short(x: f64) -> String {
+    let text = format!("{x:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiny_numbers_have_an_exponent() {
+        let error = crate::Params::new().with_miss_probability(1e-301).unwrap_err();
+        assert_eq!(error.to_string(), "`miss_probability` must be between 1e-300 and 0.5, got 1e-301");
+        let error = Error::NotPositive { name: "threshold", value: -2.0 };
+        assert_eq!(error.to_string(), "`threshold` must be finite and positive, got -2");
+    }
 }

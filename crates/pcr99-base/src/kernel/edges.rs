@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::pack::pack;
 use crate::dispatch::compiled_twice;
 
 /// Points in single precision, padded with NaN to a multiple of 64.
@@ -16,7 +17,44 @@ pub struct Columns {
     pub b: [Vec<f32>; 3],
 }
 
+/// Sixty-four matches, one array per coordinate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SixtyFour<'a> {
+    pub(super) a: [&'a [f32; 64]; 3],
+    pub(super) b: [&'a [f32; 64]; 3],
+}
+
+impl SixtyFour<'_> {
+    /// Squared distances between a match and match `k` of these.
+    #[expect(clippy::inline_always, reason = "it vectorises only with the loop around it")]
+    #[inline(always)]
+    pub(super) fn squares(&self, (a, b): ([f32; 3], [f32; 3]), k: usize) -> (f32, f32) {
+        let square = |point: [f32; 3], [x, y, z]: [&[f32; 64]; 3]| {
+            let [x, y, z] = [point[0] - x[k], point[1] - y[k], point[2] - z[k]];
+            x * x + y * y + z * z
+        };
+        (square(a, self.a), square(b, self.b))
+    }
+}
+
 impl Columns {
+    /// Match `i`.
+    #[expect(clippy::inline_always, reason = "it is part of a loop")]
+    #[inline(always)]
+    pub(super) fn one(&self, i: usize) -> ([f32; 3], [f32; 3]) {
+        (self.a.each_ref().map(|column| column[i]), self.b.each_ref().map(|column| column[i]))
+    }
+
+    /// The matches from `64·word` on.
+    #[expect(clippy::inline_always, reason = "it is part of a loop")]
+    #[inline(always)]
+    pub(super) fn sixty_four(&self, word: usize) -> SixtyFour<'_> {
+        SixtyFour {
+            a: self.a.each_ref().map(|column| &column.as_chunks().0[word]),
+            b: self.b.each_ref().map(|column| &column.as_chunks().0[word]),
+        }
+    }
+
     /// Squared distances between matches `i` and `m`.
     #[inline(always)]
     pub fn squares(&self, i: usize, m: usize) -> (f32, f32) {
@@ -43,9 +81,27 @@ pub fn consistent_rows(columns: &Columns, first: usize, tau_sq: f32, words: usiz
         unsafe { avx2::consistent_rows(columns, first, tau_sq, words, rows) };
         return;
     }
-    consistent_rows_plain(columns, first, tau_sq, words, rows);
+    consistent_rows_lanes(columns, first, tau_sq, words, rows);
 }
 
+/// [`consistent_rows`] a word at a time, which NEON, simd128 and SSE2 do in vectors.
+fn consistent_rows_lanes(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
+    for (i, row) in (first..).zip(rows.chunks_exact_mut(words)) {
+        let one = columns.one(i);
+        for (word, bits) in row.iter_mut().enumerate().skip(i / 64) {
+            let others = columns.sixty_four(word);
+            *bits = pack(|k| {
+                let (a, b) = others.squares(one, k);
+                let (sum, difference) = (a + b, a - b);
+                (difference * difference <= tau_sq * (2.0 * sum - tau_sq)) | (sum <= tau_sq)
+            });
+        }
+        // The bits before the group of eight of `i` are left out, and that of `i` itself.
+        row[i / 64] &= (u64::MAX << (i % 64 / 8 * 8)) & !(1 << (i % 64));
+    }
+}
+
+#[cfg(test)]
 fn consistent_rows_plain(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
     for (i, row) in (first..).zip(rows.chunks_exact_mut(words)) {
         for (word, bits) in row.iter_mut().enumerate().skip(i / 64) {
@@ -340,6 +396,9 @@ pub(in crate::kernel) mod tests {
             consistent_rows(&columns, first, tau * tau, words, &mut fast);
             consistent_rows_plain(&columns, first, tau * tau, words, &mut plain);
             prop_assert_eq!(&fast, &plain);
+            let mut lanes = vec![0; fast.len()];
+            consistent_rows_lanes(&columns, first, tau * tau, words, &mut lanes);
+            prop_assert_eq!(&lanes, &plain);
         }
 
         #[test]

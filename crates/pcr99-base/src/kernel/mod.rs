@@ -1,8 +1,9 @@
 //! Hot loops: plain slices in, results into the caller's buffers, no allocation per call.
 //!
-//! Most loops are written once and compiled twice, for the baseline of the platform and for AVX2; the CPU decides at run time. A few loops that no
-//! compiler vectorises are written twice, the second time with intrinsics. Both versions do the same operations in the same order, without
-//! fused multiply-add, so results do not depend on the CPU. The tests run both versions on every input and compare them to the bit with
+//! Most loops are written once. On x86-64 they are compiled twice, for the baseline and for AVX2, and the CPU decides at run time. On aarch64 they are
+//! compiled for NEON, and on WebAssembly for simd128 where the module is compiled with it. A few loops that no compiler vectorises well for AVX2 are written
+//! twice, the second time with intrinsics; the other platforms use the first version. All versions do the same operations in the same order, without
+//! fused multiply-add, so results do not depend on the CPU. The tests run all versions on every input and compare them to the bit with
 //! a plain loop.
 
 #[cfg(target_arch = "x86_64")]
@@ -31,6 +32,8 @@ pub mod near;
 pub mod nearest;
 
 pub mod nearest_point;
+
+mod pack;
 
 pub mod pair_features;
 

@@ -1,6 +1,6 @@
 //! Residuals of a hypothesis at all matches: `‖s·R·a + t − b‖²`, times the precision of the match.
 
-use super::consensus::Affine;
+use super::{consensus::Affine, pack::pack};
 use crate::{Soa, dispatch::compiled_twice};
 
 compiled_twice! {
@@ -34,7 +34,16 @@ pub fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
         unsafe { avx2::mask_within(residuals, limit, mask) };
         return;
     }
-    mask_within_plain(residuals, limit, mask);
+    mask_within_lanes(residuals, limit, mask);
+}
+
+/// [`mask_within`] a word at a time, which NEON, simd128 and SSE2 do in vectors.
+fn mask_within_lanes(residuals: &[f64], limit: f64, mask: &mut [u64]) {
+    let (words, rest) = residuals.as_chunks::<64>();
+    for (residuals, word) in words.iter().zip(&mut *mask) {
+        *word = pack(|k| residuals[k] <= limit);
+    }
+    mask_within_plain(rest, limit, &mut mask[words.len()..]);
 }
 
 fn mask_within_plain(residuals: &[f64], limit: f64, mask: &mut [u64]) {
@@ -80,7 +89,10 @@ mod tests {
             }
             let mut plain = vec![7; fast.len()];
             mask_within_plain(&residuals, limit, &mut plain);
-            prop_assert_eq!(fast, plain);
+            prop_assert_eq!(&fast, &plain);
+            let mut lanes = vec![7; fast.len()];
+            mask_within_lanes(&residuals, limit, &mut lanes);
+            prop_assert_eq!(lanes, plain);
         }
 
         #[test]

@@ -3,7 +3,7 @@
 //! A pair of matches meets all slices within `L ± τ/‖b_i − b_m‖`. Each slice has a graph of its own, one bit per pair, so that
 //! an unknown scale is searched with the same operations as a known one.
 
-use super::edges::Columns;
+use super::{edges::Columns, pack::pack};
 
 /// Division of the log ratios into slices of equal width.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Span
         unsafe { avx2::slice_spans(columns, from, slicing, spans) };
         return;
     }
-    slice_spans_plain(columns, from, slicing, spans);
+    slice_spans_lanes(columns, from, slicing, spans);
 }
 
 /// Rows of spans: for each pair the slices that it meets.
@@ -77,6 +77,40 @@ impl From<Slicing> for InSlices {
     }
 }
 
+/// [`slice_spans`] sixty-four pairs at a time, which NEON, simd128 and SSE2 do in vectors.
+fn slice_spans_lanes(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
+    let slicing = InSlices::from(slicing);
+    let words = spans.width / 64;
+    let (first, more) = (spans.first.as_chunks_mut::<64>().0, spans.more.as_chunks_mut::<64>().0);
+    for (at, (first, more)) in first.iter_mut().zip(more).enumerate() {
+        let (i, word) = (from + at / words, at % words);
+        if word < i / 64 {
+            continue;
+        }
+        let (one, others) = (columns.one(i), columns.sixty_four(word));
+        // In the first word, what is before the group of eight of `i` is left out.
+        let start = if word == i / 64 { i % 64 / 8 * 8 } else { 0 };
+        for k in start..64 {
+            let (a, b) = others.squares(one, k);
+            (first[k], more[k]) = span(a, b, &slicing);
+        }
+    }
+}
+
+/// First slice and number of further ones of a pair with these squared distances.
+#[expect(clippy::inline_always, reason = "it vectorises only with the loop around it")]
+#[inline(always)]
+fn span(a: f32, b: f32, slicing: &InSlices) -> (u8, u8) {
+    let middle = half_log_ratio(a, b, slicing) - slicing.first;
+    let reach = inverse_root(b, slicing.newton);
+    let (low, high) = (middle - reach, middle + reach);
+    // False for NaN: padding, coincident points, the match itself.
+    let meets = (high >= 0.0) & (low < slicing.top + 1.0) & (reach <= slicing.widest);
+    let (low, high) = (low.max(0.0) as i32, high.min(slicing.top) as i32);
+    (if meets { low as u8 } else { NOWHERE }, if meets { (high - low) as u8 } else { 0 })
+}
+
+#[cfg(test)]
 fn slice_spans_plain(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
     let slicing = InSlices::from(slicing);
     for (at, (first, more)) in spans.first.iter_mut().zip(spans.more).enumerate() {
@@ -85,14 +119,7 @@ fn slice_spans_plain(columns: &Columns, from: usize, slicing: Slicing, spans: Sp
             continue;
         }
         let (a, b) = columns.squares(i, m);
-        let middle = half_log_ratio(a, b, &slicing) - slicing.first;
-        let reach = inverse_root(b, slicing.newton);
-        let (low, high) = (middle - reach, middle + reach);
-        // False for NaN: padding, coincident points, the match itself.
-        let meets = high >= 0.0 && low < slicing.top + 1.0 && reach <= slicing.widest;
-        let (low, high) = (low.max(0.0) as i32, high.min(slicing.top) as i32);
-        *first = if meets { low as u8 } else { NOWHERE };
-        *more = if meets { (high - low) as u8 } else { 0 };
+        (*first, *more) = span(a, b, &slicing);
     }
 }
 
@@ -141,10 +168,10 @@ pub fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
         unsafe { avx2::slice_rows(first, more, at, rows) };
         return;
     }
-    slice_rows_plain(first, more, at, rows);
+    slice_rows_lanes(first, more, at, rows);
 }
 
-fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
+fn slice_rows_lanes(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
     let words = first.len() / 64;
     let (first, _) = first.as_chunks::<64>();
     let (more, _) = more.as_chunks::<64>();
@@ -153,7 +180,7 @@ fn slice_rows_plain(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
         for ((bits, first), more) in row.iter_mut().zip(first).zip(more) {
             // NOWHERE meets no slice: the difference is at least 1, and `more` is 0.
             let meets = |lane: usize| u8::wrapping_sub(slice, first[lane]) <= more[lane];
-            *bits = (0..64).fold(0, |bits, lane| bits | u64::from(meets(lane)) << lane);
+            *bits = pack(meets);
         }
         degrees[at] = row.iter().map(|word| word.count_ones()).sum();
     }
@@ -467,8 +494,9 @@ mod tests {
                 };
                 let (first, more) = spans(slice_spans);
                 prop_assert_eq!(&(first.clone(), more.clone()), &spans(slice_spans_plain));
+                prop_assert_eq!(&(first.clone(), more.clone()), &spans(slice_spans_lanes));
                 for (first, more) in first.chunks_exact(width).zip(more.chunks_exact(width)) {
-                    prop_assert_eq!(rows_of(first, more, 40, slice_rows), rows_of(first, more, 40, slice_rows_plain));
+                    prop_assert_eq!(rows_of(first, more, 40, slice_rows), rows_of(first, more, 40, slice_rows_lanes));
                 }
             }
         }

@@ -5,7 +5,10 @@
 
 use std::ops::Range;
 
-use super::edges::Columns;
+use super::{
+    edges::{Columns, SixtyFour},
+    pack::pack,
+};
 use crate::dispatch::compiled_twice;
 
 /// Largest number of matches in [`Hits`]: one per bit of a word.
@@ -29,9 +32,22 @@ pub fn consistent_block(columns: &Columns, i: usize, words: Range<usize>, tau_sq
         unsafe { avx2::consistent_block(columns, i, words, tau_sq, bits) };
         return;
     }
-    consistent_block_plain(columns, i, words, tau_sq, bits);
+    consistent_block_lanes(columns, i, words, tau_sq, bits);
 }
 
+/// [`consistent_block`] a word at a time, which NEON, simd128 and SSE2 do in vectors.
+fn consistent_block_lanes(columns: &Columns, i: usize, words: Range<usize>, tau_sq: f32, bits: &mut [u64]) {
+    let one = columns.one(i);
+    for (word, out) in words.zip(bits) {
+        let others = columns.sixty_four(word);
+        *out = pack(|k| {
+            let (a, b) = others.squares(one, k);
+            is_consistent(a, b, tau_sq)
+        });
+    }
+}
+
+#[cfg(test)]
 fn consistent_block_plain(columns: &Columns, i: usize, words: Range<usize>, tau_sq: f32, bits: &mut [u64]) {
     for (word, out) in words.zip(bits) {
         *out = (0..64).fold(0, |bits, bit| {
@@ -84,9 +100,30 @@ pub fn scale_bins(
         unsafe { avx2::scale_bins(columns, i, words, per_unit, most, bins) };
         return;
     }
-    scale_bins_plain(columns, i, words, per_unit, most, bins);
+    scale_bins_lanes(columns, i, words, per_unit, most, bins);
 }
 
+/// [`scale_bins`] sixty-four matches at a time, which NEON, simd128 and SSE2 do in vectors.
+fn scale_bins_lanes(
+    columns: &Columns,
+    i: usize,
+    words: Range<usize>,
+    per_unit: f32,
+    most: u16,
+    bins: &mut [u16],
+) {
+    let (one, most) = (columns.one(i), f32::from(most));
+    for (word, bins) in words.zip(bins.as_chunks_mut::<64>().0) {
+        let others = columns.sixty_four(word);
+        for (k, bin) in bins.iter_mut().enumerate() {
+            let (a, b) = others.squares(one, k);
+            let place = (b / a).sqrt() * per_unit;
+            *bin = if place < most { place } else { most } as u16;
+        }
+    }
+}
+
+#[cfg(test)]
 fn scale_bins_plain(
     columns: &Columns,
     i: usize,
@@ -111,12 +148,7 @@ compiled_twice! {
 #[inline(always)]
 fn in_window_lanes(bins: &[u16], bin: u16, bits: &mut [u64]) {
     for (bins, out) in bins.as_chunks::<64>().0.iter().zip(bits) {
-        let is_in: [u8; 64] = std::array::from_fn(|k| u8::from(bins[k].wrapping_sub(bin) < 2));
-        // Eight bytes of 0 or 1 at a time: the product moves them to the bits of its highest byte.
-        *out = is_in.as_chunks::<8>().0.iter().enumerate().fold(0, |bits, (k, eight)| {
-            let byte = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-            bits | byte << (8 * k)
-        });
+        *out = pack(|k| bins[k].wrapping_sub(bin) < 2);
     }
 }
 
@@ -242,9 +274,20 @@ impl Hits {
             // SAFETY: the line above checked that this CPU has AVX2.
             return unsafe { avx2::consistent_hits(self, a, b, scale_sq, tau_sq) };
         }
-        self.consistent_plain(a, b, scale_sq, tau_sq)
+        self.consistent_lanes(a, b, scale_sq, tau_sq)
     }
 
+    /// [`Self::consistent`] with all places at once, which NEON, simd128 and SSE2 do in vectors. Places without a match hold old ones.
+    fn consistent_lanes(&self, a: [f32; 3], b: [f32; 3], scale_sq: f32, tau_sq: f32) -> u64 {
+        let others = SixtyFour { a: self.a.each_ref(), b: self.b.each_ref() };
+        let bits = pack(|k| {
+            let (square_a, square_b) = others.squares((a, b), k);
+            is_consistent(scale_sq * square_a, square_b, tau_sq)
+        });
+        bits & u64::MAX.checked_shr((MOST_HITS - self.len) as u32).unwrap_or(0)
+    }
+
+    #[cfg(test)]
     fn consistent_plain(&self, a: [f32; 3], b: [f32; 3], scale_sq: f32, tau_sq: f32) -> u64 {
         let square = |point: [f32; 3], columns: &[[f32; MOST_HITS]; 3], k: usize| {
             let [x, y, z]: [f32; 3] = std::array::from_fn(|axis| point[axis] - columns[axis][k]);
@@ -403,6 +446,9 @@ mod tests {
             consistent_block(&columns, i, range.clone(), (tau * tau) as f32, &mut fast);
             consistent_block_plain(&columns, i, range.clone(), (tau * tau) as f32, &mut plain);
             prop_assert_eq!(&fast, &plain);
+            let mut lanes = vec![0; range.len()];
+            consistent_block_lanes(&columns, i, range.clone(), (tau * tau) as f32, &mut lanes);
+            prop_assert_eq!(&lanes, &plain);
             for m in 64 * range.start..64 * range.end {
                 let bit = fast[m / 64 - range.start] >> (m % 64) & 1 == 1;
                 if m >= n {
@@ -437,6 +483,7 @@ mod tests {
                 let point = |columns: &[[f32; MOST_HITS]; 3]| columns.each_ref().map(|column| column[k]);
                 let plain = hits.consistent_plain(point(&hits.a), point(&hits.b), scale, tau_sq);
                 prop_assert_eq!(hits.consistent_with(k, scale, tau_sq), plain);
+                prop_assert_eq!(hits.consistent_lanes(point(&hits.a), point(&hits.b), scale, tau_sq), plain);
             }
             hits.measure(&columns, i);
             let point = |columns: &[Vec<f32>; 3]| columns.each_ref().map(|column| column[i]);
@@ -460,6 +507,9 @@ mod tests {
             scale_bins(&columns, i, 0..words, per_unit, most, &mut fast);
             scale_bins_plain(&columns, i, 0..words, per_unit, most, &mut plain);
             prop_assert_eq!(&fast, &plain);
+            let mut lanes = vec![0; 64 * words];
+            scale_bins_lanes(&columns, i, 0..words, per_unit, most, &mut lanes);
+            prop_assert_eq!(&lanes, &plain);
             for (m, bin) in fast.iter().enumerate() {
                 let (a, b) = if m < n { distances(&columns, i, m) } else { (0.0, 0.0) };
                 let place = b / a * f64::from(per_unit);

@@ -1,6 +1,10 @@
 //! `pcr99 convert`: a cloud to another file format.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{BufRead as _, BufReader, Read as _},
+    path::Path,
+};
 
 use anyhow::{Result, ensure};
 use pcr99_cloud::{Attribute, CloudFormat, OutputFile, Written, read_cloud, write_cloud};
@@ -25,10 +29,17 @@ pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
     );
     let busy = Busy::start(format!("converting `{}`", input.display()), quiet);
     let cloud = read_cloud(input)?;
+    let has_matches = names_matches(input);
     let written = write_cloud(output, &cloud)?;
     drop(busy);
     if !quiet {
         described(output, format, &written).iter().for_each(|line| say(line));
+        if has_matches {
+            say(&format!(
+                "warning: the header of `{}` names matches (sx sy sz tx ty tz), not a cloud: check the points that were written, or use `pcr99 solve`",
+                input.display()
+            ));
+        }
     }
     Ok(Outcome::Done)
 }
@@ -36,6 +47,20 @@ pub(super) fn run(options: &Convert, quiet: bool) -> Result<Outcome> {
 /// Whether both paths name the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Whether the first line of a file of text names the columns of matches.
+fn names_matches(path: &Path) -> bool {
+    /// Longest header that is looked at, in bytes.
+    const LONGEST: u64 = 4096;
+    let mut line = Vec::new();
+    let Ok(file) = File::open(path) else { return false };
+    if BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line).is_err() {
+        return false;
+    }
+    let line = String::from_utf8_lossy(&line).to_lowercase();
+    let names: Vec<&str> = line.split(|letter: char| !letter.is_alphanumeric()).collect();
+    ["sx", "sy", "sz", "tx", "ty", "tz"].iter().all(|name| names.contains(name))
 }
 
 /// Lines about what was written and what was lost.

@@ -96,7 +96,7 @@ fn solve(
     drop(watch);
     found.seconds = found.seconds.preceded_by(&preparing);
     if args.verbose {
-        say(verbose::of_matches(&found, true).trim_end());
+        say(verbose::of_matches(&found, Some(THRESHOLD)).trim_end());
     }
     Ok(found)
 }
@@ -134,11 +134,12 @@ fn report(title: &str, problem: &Problem, found: &Registration) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{title}: {n} matches on the shape `{}`, {} outliers ({} %), noise {}",
+        "{title}: {n} matches on the shape `{}`, {} outliers ({} %), noise {}, threshold {}",
         problem.shape_name,
         n - right.len(),
         shown(100.0 * problem.outlier_ratio),
-        problem.noise
+        problem.noise,
+        shown(found.threshold)
     );
     let _ = writeln!(text, "  {}", verdict(found));
     if !right.is_empty() && !found.inliers.is_empty() {

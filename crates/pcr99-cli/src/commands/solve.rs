@@ -1,10 +1,10 @@
 //! `pcr99 solve`: the transform from a file of matches.
 
 use anyhow::Result;
-use pcr99::Registration;
+use pcr99::{Doubt, Positive, Registration};
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
-use pcr99_plan::{SolvePlan, Solvers};
+use pcr99_plan::{GivenScale, SolvePlan, Solvers};
 
 use crate::{
     Outcome,
@@ -31,6 +31,9 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
             output::printed(&document, format, args.quiet)?
         }
     };
+    if !args.quiet {
+        notes(options, &plan, &found).iter().for_each(|line| say(line));
+    }
     if let Some(page) = page {
         page.write(args, [view(options, method, &given, &found)])?;
     }
@@ -66,9 +69,32 @@ fn search(plan: &SolvePlan, given: &Given, args: &Args) -> Result<Registration> 
     drop(watch);
     found.seconds = found.seconds.preceded_by(&given.seconds);
     if args.verbose {
-        say(verbose::of_matches(&found, plan.threshold().is_some()).trim_end());
+        say(verbose::of_matches(&found, plan.threshold().map(Positive::get)).trim_end());
     }
     Ok(found)
+}
+
+/// What the caller should know about the result: a threshold that was reduced, and a scale that may be wrong.
+fn notes(options: &Solve, plan: &SolvePlan, found: &Registration) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(given) =
+        plan.threshold().map(Positive::get).filter(|given| verbose::is_reduced(*given, found))
+    {
+        notes.push(format!(
+            "note: the threshold {} was reduced to {}, because a larger one could not tell the matches apart",
+            output::shown(given),
+            output::shown(found.threshold)
+        ));
+    }
+    // A document is for programs, which know the scale that they gave.
+    let is_for_people = options.printed.format() != Format::Json;
+    if let (GivenScale::Known(scale), Some(Doubt::Chance { .. }), true) =
+        (options.scale, found.doubt, is_for_people)
+    {
+        let scale = output::shown(scale);
+        notes.push(format!("note: the scale was taken to be {scale}; if it may differ, add --scale unknown"));
+    }
+    notes
 }
 
 /// The files, as a document names them.

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::fields::reserved;
 use super::npy::Fit;
 use super::text::{Picks, Rows, TextError};
+use super::writing::{push_number, write_records};
 use super::{Source, has_extension, npy, npz};
 use crate::error::{Fault, FileError, Place, Problem};
 
@@ -112,14 +113,19 @@ pub fn write_matches(out: &mut impl Write, matches: &Matches) -> io::Result<()> 
         write!(out, ",{name}")?;
     }
     writeln!(out)?;
-    for (i, ([sx, sy, sz], [tx, ty, tz])) in matches.source.iter().zip(&matches.target).enumerate() {
-        write!(out, "{sx},{sy},{sz},{tx},{ty},{tz}")?;
-        for (_, column) in &further {
-            write!(out, ",{}", column[i])?;
+    write_records(out, count, |i, row| {
+        for (column, &value) in matches.source[i].iter().chain(&matches.target[i]).enumerate() {
+            if column > 0 {
+                row.push(b',');
+            }
+            push_number(row, value);
         }
-        writeln!(out)?;
-    }
-    Ok(())
+        for (_, column) in &further {
+            row.push(b',');
+            push_number(row, column[i]);
+        }
+        row.push(b'\n');
+    })
 }
 
 /// Which columns of a table hold what.
@@ -171,11 +177,10 @@ fn from_text(reader: impl BufRead) -> Result<Matches, Fault> {
     let values = &mut values[..all.len()];
     let mut matches = Matches::default();
     loop {
-        if !rows.next_plain(&picks, values)? {
-            let Some(row) = rows.next()? else { break };
-            for (value, &column) in values.iter_mut().zip(&all) {
-                *value = finite(row.number(column)?, row.place(column))?;
-            }
+        rows.take_plain(&picks, values, |values| matches.push(values, &columns))?;
+        let Some(row) = rows.next()? else { break };
+        for (value, &column) in values.iter_mut().zip(&all) {
+            *value = finite(row.number(column)?, row.place(column))?;
         }
         matches.push(values, &columns);
     }

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Write};
 use super::fields::{Depth, Fields, Gather, Want};
 use super::guess::{Habit, Unnamed};
 use super::text::{Picks, Rows, TextError, number};
+use super::writing::{push_number, write_records};
 use crate::cloud::Cloud;
 use crate::error::{Fault, Place};
 
@@ -68,11 +69,10 @@ fn by_fields(rows: &mut Rows<impl BufRead>, fields: &Fields) -> Result<Cloud, Fa
     let mut values = vec![0.0; columns.len()];
     let mut cloud = Gather::new(fields, 0)?;
     loop {
-        if !rows.next_plain(&picks, &mut values)? {
-            let Some(row) = rows.next()? else { break };
-            for (value, &column) in values.iter_mut().zip(&columns) {
-                *value = row.number(column)?;
-            }
+        rows.take_plain(&picks, &mut values, |values| cloud.push(values))?;
+        let Some(row) = rows.next()? else { break };
+        for (value, &column) in values.iter_mut().zip(&columns) {
+            *value = row.number(column)?;
         }
         cloud.push(&values);
     }
@@ -86,14 +86,14 @@ fn by_position(rows: &mut Rows<impl BufRead>, habit: Habit) -> Result<Cloud, Fau
     let mut values = vec![0.0; width];
     let mut points = Vec::new();
     loop {
-        if rows.next_plain(if unnamed.is_open() { &all } else { &position }, &mut values)? {
+        let picks = if unnamed.is_open() { &all } else { &position };
+        rows.take_plain(picks, &mut values, |values| {
             points.push([values[0], values[1], values[2]]);
             unnamed.push(|column| Some(values[column]));
-        } else {
-            let Some(row) = rows.next()? else { break };
-            points.push([row.number(0)?, row.number(1)?, row.number(2)?]);
-            unnamed.push(|column| number(row.text(column)));
-        }
+        })?;
+        let Some(row) = rows.next()? else { break };
+        points.push([row.number(0)?, row.number(1)?, row.number(2)?]);
+        unnamed.push(|column| number(row.text(column)));
     }
     let mut cloud = Cloud::new(points);
     unnamed.judge(&mut cloud);
@@ -121,29 +121,29 @@ pub(super) fn write(out: &mut dyn Write, cloud: &Cloud, layout: Layout) -> io::R
     let separator = match layout {
         Layout::Commas => {
             writeln!(out, "{}", names.join(","))?;
-            ","
+            b','
         }
         Layout::Spaces => {
             if names.len() > 3 {
                 writeln!(out, "# {}", names.join(" "))?;
             }
-            " "
+            b' '
         }
     };
-    for (i, [x, y, z]) in cloud.points.iter().enumerate() {
-        write!(out, "{x}{separator}{y}{separator}{z}")?;
-        if let Some(normals) = &cloud.normals {
-            normals[i].iter().try_for_each(|value| write!(out, "{separator}{value}"))?;
-        }
-        if let Some(colors) = &cloud.colors {
-            colors[i].iter().try_for_each(|value| write!(out, "{separator}{value}"))?;
-        }
-        if let Some(intensities) = &cloud.intensities {
-            write!(out, "{separator}{}", intensities[i])?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+    write_records(out, cloud.len(), |i, row| {
+        let start = row.len();
+        let mut push = |value: f64| {
+            if row.len() > start {
+                row.push(separator);
+            }
+            push_number(row, value);
+        };
+        cloud.points[i].iter().for_each(|&value| push(value));
+        cloud.normals.iter().for_each(|normals| normals[i].iter().for_each(|&value| push(value)));
+        cloud.colors.iter().for_each(|colors| colors[i].iter().for_each(|&value| push(value.into())));
+        cloud.intensities.iter().for_each(|intensities| push(intensities[i]));
+        row.push(b'\n');
+    })
 }
 
 #[cfg(test)]

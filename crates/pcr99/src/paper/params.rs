@@ -237,7 +237,7 @@ mod tests {
         let params = Params::new(1.0).and_then(|p| p.with_epsilon(0.02)).unwrap();
         assert_eq!((params.epsilon().get(), params.grid_step().get()), (0.02, 0.1));
         let too_fine = params.with_grid_step(1e-6).unwrap_err();
-        assert_eq!(too_fine.to_string(), "`grid_step` must be between 0.001 and 10, got 0.000001");
+        assert_eq!(too_fine.to_string(), "`grid_step` must be between 0.001 and 10, got 1e-6");
         assert!(params.with_epsilon(11.0).is_err());
     }
 }

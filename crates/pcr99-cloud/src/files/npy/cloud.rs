@@ -7,7 +7,7 @@ use crate::cloud::Cloud;
 use crate::error::Fault;
 use crate::files::fields::{Want, reserved};
 use crate::files::guess::{Habit, Unnamed};
-use crate::files::writing::{Real, reals};
+use crate::files::writing::{Real, push_real, push_triple, write_records};
 
 /// The shape that is needed.
 const SHAPE: &str = "N×3, or wider with x y z first,";
@@ -55,17 +55,16 @@ pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
     out.write_all(b"\x93NUMPY\x01\x00")?;
     out.write_all(&(header.len() as u16).to_le_bytes())?; // about a hundred
     out.write_all(header.as_bytes())?;
-    for (i, point) in cloud.points.iter().enumerate() {
-        reals(out, point, Real::Double)?;
+    write_records(out, cloud.len(), |i, record| {
+        push_triple(record, &cloud.points[i], Real::Double);
         if let Some(normals) = &cloud.normals {
-            reals(out, &normals[i], Real::Double)?;
+            push_triple(record, &normals[i], Real::Double);
         }
         if let Some(colors) = &cloud.colors {
-            reals(out, &colors[i].map(f64::from), Real::Double)?;
+            push_triple(record, &colors[i].map(f64::from), Real::Double);
         }
         if let Some(intensities) = &cloud.intensities {
-            reals(out, &intensities[i..=i], Real::Double)?;
+            push_real(record, intensities[i], Real::Double);
         }
-    }
-    Ok(())
+    })
 }

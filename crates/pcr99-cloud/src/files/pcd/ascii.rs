@@ -7,7 +7,7 @@ use super::{PcdError, is_packed};
 use crate::error::{Fault, Place, quote};
 use crate::files::fields::Fields;
 use crate::files::scalar::Scalar;
-use crate::files::text::{MAX_LINE, Picks, Separator, number, read_line, take_line};
+use crate::files::text::{MAX_LINE, Picks, Separator, number, read_line};
 
 /// How the words of one field are read.
 enum Step {
@@ -32,15 +32,13 @@ pub(super) fn read(
     let (mut line, mut byte, mut buffer, mut found) = (header.lines, header.bytes, Vec::new(), 0);
     let picks = picks(header, fields, &columns);
     while found < header.points {
-        if let Some(picks) = &picks
-            && let Some(length) =
-                take_line(&mut reader, |bytes| picks.line(bytes, Separator::Space, &mut values))?
-        {
-            line += 1;
-            byte += length as u64;
-            row(&values);
-            found += 1;
-            continue;
+        if let Some(picks) = &picks {
+            let most = header.points - found;
+            let taken = picks.lines(&mut reader, Separator::Space, most, &mut values, &mut row)?;
+            (line, byte, found) = (line + taken.lines, byte + taken.bytes, found + taken.lines);
+            if found == header.points {
+                break;
+            }
         }
         let length = read_line(&mut reader, &mut buffer)?;
         if length == 0 {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::cloud::Cloud;
-use crate::files::writing::{Real, reals};
+use crate::files::writing::{Real, push_real, push_triple, write_records};
 
 /// Largest rounding error of a coordinate, as a fraction of the extent of the cloud.
 const PRECISION: f64 = 1e-6;
@@ -42,20 +42,19 @@ pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
         "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS {names}\nSIZE {sizes}\nTYPE {kinds}\nCOUNT {ones}\n\
          WIDTH {count}\nHEIGHT 1\nVIEWPOINT {x} {y} {z} 1 0 0 0\nPOINTS {count}\nDATA binary\n",
     )?;
-    for (i, point) in cloud.points.iter().enumerate() {
-        reals(out, point, position)?;
+    write_records(out, count, |i, record| {
+        push_triple(record, &cloud.points[i], position);
         if let Some(normals) = &cloud.normals {
-            reals(out, &normals[i], Real::Single)?;
+            push_triple(record, &normals[i], Real::Single);
         }
         if let Some(colors) = &cloud.colors {
             let [red, green, blue] = colors[i];
-            out.write_all(&[blue, green, red, 0])?; // 0x00RRGGBB, low byte first, as PCL has it in a float
+            record.extend_from_slice(&[blue, green, red, 0]); // 0x00RRGGBB, low byte first, as PCL has it in a float
         }
         if let Some(intensities) = &cloud.intensities {
-            reals(out, &[intensities[i]], Real::Single)?;
+            push_real(record, intensities[i], Real::Single);
         }
-    }
-    Ok(())
+    })
 }
 
 #[cfg(test)]

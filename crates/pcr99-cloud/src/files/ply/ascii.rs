@@ -8,7 +8,7 @@ use std::io::BufRead;
 use super::PlyError;
 use super::header::{Element, Header, Kind};
 use crate::error::{Fault, Place, quote};
-use crate::files::text::{MAX_LINE, Picks, Separator, number, read_line, take_line};
+use crate::files::text::{MAX_LINE, Picks, Separator, number, read_line};
 
 /// Hands the values of `columns` of each vertex to `row`.
 pub(super) fn read_vertices(
@@ -26,12 +26,14 @@ pub(super) fn read_vertices(
         if element.properties.is_empty() {
             continue; // nothing is written for it
         }
-        for found in 0..element.count {
-            if let Some(picks) = &picks
-                && lines.take(|bytes| picks.line(bytes, Separator::Space, &mut values))?
-            {
-                row(&values);
-                continue;
+        let mut found = 0;
+        while found < element.count {
+            if let Some(picks) = &picks {
+                let most = element.count - found;
+                found += lines.take_plain(picks, most, &mut values, &mut row)?;
+                if found == element.count {
+                    break;
+                }
             }
             if !lines.advance()? {
                 let (element, promised) = (quote(&element.name), element.count);
@@ -45,6 +47,7 @@ pub(super) fn read_vertices(
                 pick(text, element, columns, &mut values).map_err(|error| lines.wrong(error))?;
                 row(&values);
             }
+            found += 1;
         }
         if wanted {
             break; // what comes after the vertices does not matter
@@ -87,12 +90,18 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Goes past the next line if `parse` understands it, see [`take_line`].
-    fn take(&mut self, parse: impl FnOnce(&[u8]) -> Option<usize>) -> Result<bool, Fault> {
-        let Some(length) = take_line(&mut self.reader, parse)? else { return Ok(false) };
-        self.line += 1;
-        self.byte += length as u64;
-        Ok(true)
+    /// Reads up to `most` plain lines, see [`Picks::lines`]; returns their number.
+    fn take_plain(
+        &mut self,
+        picks: &Picks,
+        most: u64,
+        values: &mut [f64],
+        each: impl FnMut(&[f64]),
+    ) -> Result<u64, Fault> {
+        let taken = picks.lines(&mut self.reader, Separator::Space, most, values, each)?;
+        self.line += taken.lines;
+        self.byte += taken.bytes;
+        Ok(taken.lines)
     }
 
     /// Goes to the next line that is neither blank nor a comment; `false` at the end.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::cloud::Cloud;
-use crate::files::writing::{Real, reals};
+use crate::files::writing::{Real, push_real, push_triple, write_records};
 
 /// Writes all of `cloud` but its viewpoint.
 pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
@@ -25,19 +25,18 @@ pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
         writeln!(out, "property {} intensity", name_of(real))?;
     }
     out.write_all(b"end_header\n")?;
-    for (i, point) in cloud.points.iter().enumerate() {
-        reals(out, point, position)?;
+    write_records(out, cloud.len(), |i, record| {
+        push_triple(record, &cloud.points[i], position);
         if let Some((normals, real)) = normal {
-            reals(out, &normals[i], real)?;
+            push_triple(record, &normals[i], real);
         }
         if let Some(colors) = &cloud.colors {
-            out.write_all(&colors[i])?;
+            record.extend_from_slice(&colors[i]);
         }
         if let Some((values, real)) = intensity {
-            reals(out, &values[i..=i], real)?;
+            push_real(record, values[i], real);
         }
-    }
-    Ok(())
+    })
 }
 
 fn name_of(real: Real) -> &'static str {

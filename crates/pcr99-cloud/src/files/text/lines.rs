@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
-use super::TextError;
+use super::{Picks, Separator, TextError};
 use crate::error::{Fault, Place};
 
 /// The longest line accepted, in bytes. Far above any table, and it bounds the memory that a binary file
@@ -34,22 +34,6 @@ const SIGNATURES: [(&[u8], &str, &str); 12] = [
 pub(crate) fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<usize> {
     buffer.clear();
     reader.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', buffer)
-}
-
-/// Takes one line from `reader` if `parse` understands it where it lies in the buffer: `parse` gets the bytes from the beginning of the
-/// line on, and returns the length of the line with its end.
-pub(crate) fn take_line(
-    reader: &mut impl BufRead,
-    parse: impl FnOnce(&[u8]) -> Option<usize>,
-) -> io::Result<Option<usize>> {
-    let buffer = match reader.fill_buf() {
-        Ok(buffer) => &buffer[..buffer.len().min(MAX_LINE)],
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let length = parse(buffer);
-    reader.consume(length.unwrap_or(0));
-    Ok(length)
 }
 
 /// The lines of a text that are neither blank nor comments.
@@ -98,12 +82,18 @@ impl<R: BufRead> Lines<R> {
         Ok(false)
     }
 
-    /// Goes past the next line if `parse` understands it, see [`take_line`].
-    pub(crate) fn take(&mut self, parse: impl FnOnce(&[u8]) -> Option<usize>) -> Result<bool, Fault> {
-        let Some(length) = take_line(&mut self.reader, parse)? else { return Ok(false) };
-        self.number += 1;
-        self.read += length as u64;
-        Ok(true)
+    /// Reads plain lines, see [`Picks::lines`]. The next line to read is then not plain, or not whole in the buffer, or there is none.
+    pub(crate) fn take_plain(
+        &mut self,
+        picks: &Picks,
+        separator: Separator,
+        values: &mut [f64],
+        each: impl FnMut(&[f64]),
+    ) -> Result<(), Fault> {
+        let taken = picks.lines(&mut self.reader, separator, u64::MAX, values, each)?;
+        self.number += taken.lines;
+        self.read += taken.bytes;
+        Ok(())
     }
 
     /// The current line without surrounding white space.

@@ -12,7 +12,7 @@ mod plain;
 
 mod rows;
 
-pub(crate) use lines::{Lines, MAX_LINE, read_line, take_line};
+pub(crate) use lines::{Lines, MAX_LINE, read_line};
 pub(crate) use plain::{Picks, Separator};
 pub(crate) use rows::Rows;
 

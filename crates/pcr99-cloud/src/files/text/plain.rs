@@ -1,7 +1,9 @@
 //! Plain rows: numbers without any of the freedoms that tables of text may take. Nearly all rows are plain, so they are read where they lie in
 //! the reader's buffer, in one pass. All other rows, and all mistakes, are left to [`Rows`](super::Rows), which decides what they mean.
 
-use super::decimal;
+use std::io::{self, BufRead};
+
+use super::{MAX_LINE, decimal};
 
 /// Separator of the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,12 @@ pub(crate) struct Picks {
     places: Vec<Option<usize>>,
 }
 
+/// What was read.
+pub(crate) struct Taken {
+    pub(crate) lines: u64,
+    pub(crate) bytes: u64,
+}
+
 impl Picks {
     /// The `columns` of a table of `width` columns, all different, in the order of the list of values.
     pub(crate) fn new(width: usize, columns: impl IntoIterator<Item = usize>) -> Self {
@@ -29,11 +37,48 @@ impl Picks {
         Self { places }
     }
 
+    /// Reads up to `most` plain lines into `values`, one after the other, as long as they lie whole in the buffer of `reader`, and hands each to
+    /// `each`.
+    pub(crate) fn lines(
+        &self,
+        reader: &mut impl BufRead,
+        separator: Separator,
+        most: u64,
+        values: &mut [f64],
+        mut each: impl FnMut(&[f64]),
+    ) -> io::Result<Taken> {
+        let mut taken = Taken { lines: 0, bytes: 0 };
+        while taken.lines < most {
+            let buffer = match reader.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let mut at = 0;
+            while taken.lines < most {
+                let rest = &buffer[at..];
+                let Some(length) = self.line(&rest[..rest.len().min(MAX_LINE)], separator, values) else {
+                    break;
+                };
+                each(values);
+                at += length;
+                taken.lines += 1;
+            }
+            let is_whole = at == buffer.len();
+            reader.consume(at);
+            taken.bytes += at as u64;
+            if at == 0 || !is_whole {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
     /// Reads the line at the beginning of `bytes` into `values`, if it ends there and is plain; returns its length with its end.
     ///
     /// Wanted fields are decimal numbers. Others are any letters, digits and marks except separators, but the first one begins like a
     /// number, so that no comment is taken for a row.
-    pub(crate) fn line(&self, bytes: &[u8], separator: Separator, values: &mut [f64]) -> Option<usize> {
+    fn line(&self, bytes: &[u8], separator: Separator, values: &mut [f64]) -> Option<usize> {
         let mut at = after_blanks(bytes, 0);
         for (column, place) in self.places.iter().enumerate() {
             if column > 0 {

@@ -133,11 +133,19 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// Reads the next row into `values` if it is plain numbers. Otherwise, also at the end, it is still to be read by [`next`](Self::next).
-    pub(crate) fn next_plain(&mut self, picks: &Picks, values: &mut [f64]) -> Result<bool, Fault> {
+    /// Reads further rows into `values`, one after the other, as long as they are plain numbers, and hands each to `each`. The row after them, if there
+    /// is one, is to be read by [`next`](Self::next).
+    pub(crate) fn take_plain(
+        &mut self,
+        picks: &Picks,
+        values: &mut [f64],
+        each: impl FnMut(&[f64]),
+    ) -> Result<(), Fault> {
+        if self.waiting {
+            return Ok(());
+        }
         // The separator may change from line to line. A line with another one is not plain.
-        let separator = self.separator;
-        Ok(!self.waiting && self.lines.take(|bytes| picks.line(bytes, separator, values))?)
+        self.lines.take_plain(picks, self.separator, values, each)
     }
 
     /// The next row; `None` at the end.
@@ -331,14 +339,16 @@ mod tests {
             let columns: Vec<usize> = (0..width).rev().filter(|&column| column != left_out).collect();
             let picks = Picks::new(width, columns.iter().copied());
             let (mut values, mut all) = (vec![0.0; columns.len()], Vec::new());
+            let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
             loop {
-                if !short || !rows.next_plain(&picks, &mut values)? {
-                    let Some(row) = rows.next()? else { return Ok(all) };
-                    for (value, &column) in values.iter_mut().zip(&columns) {
-                        *value = row.number(column)?;
-                    }
+                if short {
+                    rows.take_plain(&picks, &mut values, |values| all.push(bits(values)))?;
                 }
-                all.push(values.iter().map(|value: &f64| value.to_bits()).collect());
+                let Some(row) = rows.next()? else { return Ok(all) };
+                for (value, &column) in values.iter_mut().zip(&columns) {
+                    *value = row.number(column)?;
+                }
+                all.push(bits(&values));
             }
         };
         read().map_err(|fault: Fault| fault.in_file("t").to_string())
@@ -377,10 +387,12 @@ mod tests {
         {
             let mut rows = Rows::new(text.as_bytes()).expect("a table");
             let picks = Picks::new(3, [2, 0]);
-            assert!(!rows.next_plain(&picks, &mut [0.0; 2]).expect("text"), "the first row is split already");
+            let mut plain = 0;
+            rows.take_plain(&picks, &mut [0.0; 2], |_| plain += 1).expect("text");
+            assert_eq!(plain, 0, "the first row is split already");
             rows.next().expect("a row");
-            assert!(rows.next_plain(&picks, &mut [0.0; 2]).expect("text"), "{text:?}");
-            assert!(!rows.next_plain(&picks, &mut [0.0; 2]).expect("text"), "the end");
+            rows.take_plain(&picks, &mut [0.0; 2], |_| plain += 1).expect("text");
+            assert_eq!(plain, 1, "{text:?}");
             assert!(rows.next().expect("the end").is_none());
         }
     }
