@@ -57,8 +57,8 @@ def register(
     threads
         Maximum number of threads; by default the number of cores. The result does not depend on it.
     time_limit
-        Time in seconds after which the search stops and returns the best pose so far; by default there is no limit. The clock starts
-        when the files have been read.
+        Time in seconds for the whole call, reading and preparing included, after which it returns the best pose so far; by default there
+        is no limit.
     seed
         Seed of the random numbers.
 
@@ -92,10 +92,11 @@ def register(
     start = None if initial is None else as_transform("initial", initial)
     # Wrong options are found before the clouds are read.
     plan = _core.RegisterPlan(start, options)
+    # The time limit holds for reading and preparing, too.
+    deadline = plan.deadline()
     begin = perf_counter()
     read = loaded("source", source), loaded("target", target)
     reading = perf_counter() - begin
-    deadline = plan.deadline()
     clouds = prepared("source", read[0], threads), prepared("target", read[1], threads)
     preparing = perf_counter() - begin - reading
     files = file_name(source), file_name(target)

@@ -7,7 +7,9 @@ import json
 import pickle
 import subprocess
 import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,3 +116,56 @@ def test_apply(problem: pcr99.Problem, solved: pcr99.Registration) -> None:
     assert np.allclose(moved, problem.source @ solved.transform[:3, :3].T + solved.translation)
     with pytest.raises(pcr99.InvalidInput):
         solved.apply(problem.source.T)
+
+
+def test_accuracy_and_formats_of_pose_graphs() -> None:
+    problem = pcr99.simulate(outliers=0.9, seed=1)
+    r = pcr99.solve(problem.source, problem.target)
+    assert r.accuracy is not None and str(r.accuracy) == r.to_dict()["accuracy"]["sentence"]
+    assert r.accuracy.scale is None and r.accuracy.undetermined == ()
+    covariance, information, center = r.covariance, r.information, r.information_center
+    assert covariance is not None and information is not None and center is not None
+    assert np.allclose(covariance @ information, np.eye(6), atol=1e-9)
+    assert r.accuracy.translation == pytest.approx(1.96 * np.sqrt(np.linalg.eigvalsh(covariance[3:, 3:])[-1]))
+    # Another point, and back: its translation is that of the motion there.
+    there = r.covariance_about(center + [1.0, 2.0, 3.0])
+    assert there is not None and there[3, 3] > covariance[3, 3] and np.allclose(there[:3, :3], covariance[:3, :3])
+    for wrong in ([1.0, 2.0], "here", [np.nan, 0.0, 0.0]):
+        with pytest.raises(pcr99.InvalidInput):
+            r.covariance_about(wrong)
+    assert len(r.to_tum(3.5).split()) == 8 and r.to_tum(3.5).startswith("3.5 ")
+    assert r.transform is not None
+    assert np.array_equal(np.array(r.to_kitti().split(), dtype=float), r.transform[:3].ravel())
+    assert r.to_g2o(7, 9).startswith("EDGE_SE3:QUAT 7 9 ") and len(r.to_g2o().split()) == 3 + 7 + 21
+    scaled = pcr99.solve(problem.source, 2.0 * problem.target, scale="unknown")
+    assert scaled.covariance is not None and scaled.covariance.shape == (7, 7)
+    for write in (scaled.to_tum, scaled.to_kitti, scaled.to_g2o, scaled.to_gtsam):
+        with pytest.raises(pcr99.InvalidInput, match="rigid motions only"):
+            write()
+
+
+def test_gtsam_gets_the_covariance_of_its_own_convention(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[str, Any] = {}
+
+    class Gaussian:
+        @staticmethod
+        def Covariance(matrix: Any) -> str:  # noqa: N802
+            made["covariance"] = matrix
+            return "noise"
+
+    stub = types.SimpleNamespace(Pose3=lambda matrix: ("pose", matrix), noiseModel=types.SimpleNamespace(Gaussian=Gaussian))
+    problem = pcr99.simulate(outliers=0.5, seed=2)
+    r = pcr99.solve(problem.source, problem.target)
+    monkeypatch.setitem(sys.modules, "gtsam", None)
+    with pytest.raises(pcr99.MissingPackage, match="pip install gtsam"):
+        r.to_gtsam()
+    monkeypatch.setitem(sys.modules, "gtsam", stub)
+    pose, noise = r.to_gtsam()
+    assert noise == "noise" and np.array_equal(pose[1], r.transform)
+    # Rotations on the right have the covariance of those on the left, turned back.
+    assert r.transform is not None and r.covariance is not None
+    back = r.transform[:3, :3].T
+    assert np.allclose(made["covariance"][:3, :3], back @ r.covariance[:3, :3] @ back.T)
+    about = r.covariance_about(r.transform[:3, 3])
+    assert about is not None
+    assert np.allclose(made["covariance"][3:, 3:], back @ about[3:, 3:] @ back.T)

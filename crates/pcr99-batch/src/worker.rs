@@ -111,8 +111,6 @@ fn solve(
     let settings = &*row.settings;
     match (row.input.kind(), files) {
         (Kind::Clouds, [source, target, others @ ..]) => {
-            let mut input = Input::default();
-            let (source, target) = (clouds.get(source, &mut input)?, clouds.get(target, &mut input)?);
             let initial = match others {
                 [StampedFile { path, .. }] => Some((path, read_transform(path).map_err(text)?)),
                 _ => None,
@@ -123,6 +121,8 @@ fn solve(
                     None => error.to_string(),
                 })?;
             let deadline = plan.deadline();
+            let mut input = Input::default();
+            let (source, target) = (clouds.get(source, &mut input)?, clouds.get(target, &mut input)?);
             let mut found = plan.run(&source, &target, &|| deadline.check(interrupted())).map_err(text)?;
             found.seconds = found.seconds.preceded_by(&input.seconds());
             let matches = found.matches.as_mut().map(|matches| std::mem::take(&mut matches.points));
@@ -139,6 +139,8 @@ fn solve_matches(
     solvers: &mut Solvers,
     interrupted: Interrupted<'_>,
 ) -> Result<Solved, String> {
+    let plan = settings.solve_plan().map_err(text)?;
+    let deadline = plan.deadline();
     let mut clock = Clock::start();
     let matches = read_matches(path).map_err(text)?;
     clock.lap(Seconds::READING);
@@ -152,8 +154,6 @@ fn solve_matches(
     }
     clock.lap(Seconds::PREPARING);
     let input = clock.stop();
-    let plan = settings.solve_plan().map_err(text)?;
-    let deadline = plan.deadline();
     let stop = || deadline.check(interrupted());
     let mut found =
         plan.run(&pairs, solvers, &stop).map_err(|error| format!("`{}`: {error}", path.display()))?;

@@ -122,7 +122,9 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     if let Some(rmse) = found.rmse {
         let _ = writeln!(text, "  residual     {} rms", shown(rmse));
     }
-    text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
+    if found.is_registered() {
+        text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
+    }
     for (name, cloud) in [("source", &found.source), ("target", &found.target)] {
         let _ = writeln!(text, "  {name}       {} points, {} after sampling", cloud.points, cloud.sampled);
     }
@@ -147,7 +149,9 @@ pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
     if let Some(rmse) = found.inlier_rmse {
         let _ = writeln!(text, "  inlier rmse  {} (threshold {})", shown(rmse), shown(found.threshold));
     }
-    text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
+    if found.is_registered() {
+        text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
+    }
     if let Some(found) = &found.evidence {
         let _ = writeln!(text, "  evidence     {}; inliers {}", evidence(found), places(found.inlier_places));
     }

@@ -303,7 +303,7 @@ fn fields_are_in_the_order_of_the_reference() {
     let names: Vec<&str> =
         text.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next()).collect();
     let order = "schema program kind inputs method status doubt reason transform scale rotation translation correspondences \
-                 inliers threshold inlier_rmse evidence candidates rival stopped_because counters seconds";
+                 inliers threshold inlier_rmse accuracy evidence candidates rival stopped_because counters seconds";
     assert_eq!(names, order.split_whitespace().collect::<Vec<_>>());
     assert!(text.starts_with("{\n  \"schema\": 2,\n") && text.ends_with("\n}\n"), "{text}");
 }

@@ -106,7 +106,7 @@ pub struct BatchDefaults {
     /// Largest number of candidates [default: 5 for matches, 8 for clouds].
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub candidates: Option<usize>,
-    /// Time limit of the search for one pair in seconds, without reading files [default: none].
+    /// Time limit of one pair in seconds, reading and preparing included [default: none].
     #[arg(long, value_name = "SECONDS", value_parser = number, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Seed of the random numbers [default: 0].

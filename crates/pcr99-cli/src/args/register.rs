@@ -51,7 +51,7 @@ pub struct Register {
     /// Number of threads [default: all cores]. The result does not depend on it.
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub threads: Option<usize>,
-    /// Stop after this many seconds and return the best pose found so far.
+    /// Stop after this many seconds, reading and preparing included, and return the best pose found so far.
     #[arg(long, value_name = "SECONDS", value_parser = number, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Seed of the random numbers.

@@ -60,7 +60,7 @@ pub struct Solve {
     /// Largest size of the tables over pairs of matches, in MiB [default: 1024]. Larger problems are searched in random subsets.
     #[arg(long, value_name = "MIB", value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub memory_budget: Option<u64>,
-    /// Stop after this many seconds and return the best transform found so far.
+    /// Stop after this many seconds, reading and preparing included, and return the best transform found so far.
     #[arg(long, value_name = "SECONDS", value_parser = number, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Seed of the random numbers.

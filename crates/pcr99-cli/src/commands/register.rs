@@ -111,9 +111,11 @@ fn search(
     args: &Args,
 ) -> Result<(CloudRegistration, [Cloud; 2])> {
     let mut clock = Clock::start();
+    // The time limit holds for reading and preparing, too.
+    let deadline = plan.deadline();
     let mut clouds = read_both([&options.source, &options.target], args.quiet)?;
     clock.lap(Seconds::READING);
-    let watch = Watch::start(plan.deadline(), args.quiet);
+    let watch = Watch::start(deadline, args.quiet);
     if args.verbose {
         say(&format!("options: {plan}"));
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use pcr99::{Doubt, Positive, Registration};
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
-use pcr99_plan::{GivenScale, SolvePlan, Solvers};
+use pcr99_plan::{Deadline, GivenScale, SolvePlan, Solvers};
 
 use crate::{
     Outcome,
@@ -22,8 +22,10 @@ pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.printed.output.as_deref())?;
     let page = PageFile::new(options.page.as_deref(), &[("--output", &sink)])?;
     let plan = SolvePlan::new(&options.options())?;
+    // The time limit holds for reading and preparing, too.
+    let deadline = plan.deadline();
     let given = read(options, args)?;
-    let (found, method) = (search(&plan, &given, args)?, plan.method().name());
+    let (found, method) = (search(&plan, deadline, &given, args)?, plan.method().name());
     let result = match options.printed.format() {
         Format::Summary => output::match_summary(method, &found),
         format => {
@@ -57,11 +59,11 @@ fn read(options: &Solve, args: &Args) -> Result<Given> {
     })
 }
 
-fn search(plan: &SolvePlan, given: &Given, args: &Args) -> Result<Registration> {
+fn search(plan: &SolvePlan, deadline: Deadline, given: &Given, args: &Args) -> Result<Registration> {
     if given.has_weights && !plan.uses_weights() && !args.quiet {
         say(&format!("note: method `{}` does not use the weights of the matches", plan.method()));
     }
-    let watch = Watch::start(plan.deadline(), args.quiet);
+    let watch = Watch::start(deadline, args.quiet);
     if args.verbose {
         say(&format!("{} matches; {plan}", given.pairs.len()));
     }

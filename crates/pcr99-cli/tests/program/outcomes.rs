@@ -23,7 +23,7 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 /// The fields of schema 2, in order.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 23] = [
     "schema",
     "program",
     "kind",
@@ -40,6 +40,7 @@ const FIELDS: [&str; 22] = [
     "inliers",
     "threshold",
     "inlier_rmse",
+    "accuracy",
     "evidence",
     "candidates",
     "rival",

@@ -74,8 +74,10 @@ fn two_clouds_give_matrix_document_and_aligned_cloud() {
     }
     assert!(document["fit"]["overlap_source"].as_f64().expect("a number") > 0.7);
     assert!(document["fit"]["overlap_target"].as_f64().expect("a number") > 0.7);
-    assert_eq!(document["information"].as_array().expect("rows").len(), 6);
-    assert_eq!(document["information_center"].as_array().expect("a place").len(), 3);
+    let accuracy = &document["accuracy"];
+    assert_eq!(accuracy["covariance"].as_array().expect("rows").len(), 6);
+    assert_eq!(accuracy["information"].as_array().expect("rows").len(), 6);
+    assert_eq!(accuracy["center"].as_array().expect("a place").len(), 3);
     assert!(document["fit"]["conflict_fraction"].as_f64().expect("a number") < 0.05);
     assert_eq!(document["candidates"][0]["fit"], document["fit"]);
     assert_eq!(document["candidates"][0]["evidence"]["log10_nfa"], document["evidence"]["log10_nfa"]);

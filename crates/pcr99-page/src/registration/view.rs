@@ -1,5 +1,7 @@
 //! What a page shows of one registration: clouds and matches thinned, candidates, histogram, facts.
 
+use std::fmt::Write as _;
+
 use pcr99::{Registration, Similarity, Status, StopReason};
 use pcr99_cloud::CloudRegistration;
 use pcr99_document::{
@@ -42,6 +44,8 @@ pub struct RegistrationView {
     pub(crate) lines: Lines,
     /// The answer first; empty without a solution.
     pub(crate) poses: Vec<Pose>,
+    /// How accurate the transform is.
+    pub(crate) accuracy: Option<String>,
     /// A sentence on the rival.
     pub(crate) rival: Option<String>,
     pub(crate) bins: Option<Bins>,
@@ -185,6 +189,27 @@ fn rival(document: &Document) -> Option<String> {
     because.map(|NotRefuted { sentence, .. }| format!("The rival could not be refuted: {sentence}."))
 }
 
+/// How accurate the transform is; and where coordinates are far from their origin, the transform about a local one.
+fn accuracy(document: &Document) -> Option<String> {
+    // The accuracy of a wrong transform says nothing.
+    if document.status() != Status::Registered {
+        return None;
+    }
+    let (model, accuracy) = document.target_from_source().zip(document.accuracy())?;
+    let mut text = format!("Accuracy, in target units: {}.", accuracy.sentence);
+    if let Some(local) = LocalTransform::of(&model, &accuracy.covariance()) {
+        let point = |p: [f64; 3]| format!("({})", p.map(|x| x.to_string()).join(", "));
+        let _ = write!(
+            text,
+            " The coordinates are far from their origin. About the local origins {} of the source and {} of the target, the translation is ({}), and every digit counts.",
+            point(local.source_origin),
+            point(local.target_origin),
+            local.translation.map(|x| format!("{x:.6}")).join(", ")
+        );
+    }
+    Some(text)
+}
+
 /// Name and value of what the page shows below the status.
 fn facts(document: &Document) -> Vec<(String, String)> {
     let mut facts = Vec::new();
@@ -194,7 +219,6 @@ fn facts(document: &Document) -> Vec<(String, String)> {
     let scale = document.target_from_source().map(|model| shown(model.scale()));
     let inliers = format!("{} of {}", grouped(document.inliers().len()), grouped(document.correspondences()));
     let evidence = document.evidence().map(|evidence| false_alarms(evidence.log10_nfa));
-    let accuracy = document.accuracy().map(|accuracy| accuracy.sentence.clone());
     match document {
         Document::Clouds(clouds) => {
             let overlap =
@@ -202,7 +226,6 @@ fn facts(document: &Document) -> Vec<(String, String)> {
             tell("overlap, source / target", clouds.fit.as_ref().map(overlap));
             tell("normals that agree", clouds.fit.map(|fit| percent(fit.normal_agreement)));
             tell("RMSE, target units", clouds.rmse.map(shown));
-            tell("accuracy, target units", accuracy);
             tell("scale", scale);
             tell("inliers, of all matches", (clouds.correspondences > 0).then_some(inliers));
             tell("expected false alarms", evidence);
@@ -214,17 +237,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
             tell("scale", scale);
             tell("threshold, target units", Some(shown(matches.threshold)));
             tell("inlier RMSE, target units", matches.inlier_rmse.map(shown));
-            tell("accuracy, target units", accuracy);
         }
-    }
-    let local = document.target_from_source().zip(document.accuracy());
-    if let Some(local) =
-        local.and_then(|(model, accuracy)| LocalTransform::of(&model, &accuracy.covariance()))
-    {
-        let point = |p: [f64; 3]| p.map(|x| x.to_string()).join(", ");
-        tell("local origin of the source", Some(point(local.source_origin)));
-        tell("local origin of the target", Some(point(local.target_origin)));
-        tell("translation between them", Some(local.translation.map(|x| format!("{x:.6}")).join(", ")));
     }
     tell("time", document.seconds().map(|seconds| duration(seconds.total())));
     facts
@@ -311,6 +324,7 @@ impl RegistrationView {
             clouds: Default::default(),
             lines: Lines::default(),
             poses: Vec::new(),
+            accuracy: accuracy(document),
             rival: rival(document),
             bins: None,
             threshold: document.threshold(),

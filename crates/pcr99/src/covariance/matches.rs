@@ -35,6 +35,8 @@ const BEYOND_CHANCE: f64 = 2.0;
 const MOST_UNSURE: f64 = 3.0;
 /// Standard deviation of a rotation, in radians, from which it is undetermined: that of any angle.
 const ANY_ANGLE: f64 = 1.8;
+/// Correlation below which it is a rounding error.
+const ROUNDING: f64 = 1e-12;
 /// Relative standard deviation of a scale from which it is undetermined.
 const ANY_SCALE: f64 = 1.0;
 
@@ -170,7 +172,12 @@ impl Residuals {
             }
         }
         let unit = |k: usize| if (3..6).contains(&k) { 1.0 } else { 1.0 / self.lever };
-        let element = |i: usize, j: usize| full[i.max(j)][i.min(j)] * unit(i) * unit(j);
+        // What is uncorrelated is zero, not a rounding error.
+        let element = |i: usize, j: usize| {
+            let x = full[i.max(j)][i.min(j)];
+            let is_rounding = x.abs() < ROUNDING * (full[i][i] * full[j][j]).sqrt();
+            if is_rounding { 0.0 } else { x * unit(i) * unit(j) }
+        };
         let matrix =
             (0..self.unknowns).map(|i| (0..self.unknowns).map(|j| element(i, j)).collect()).collect();
         let free = free.iter().map(|(direction, _)| named(direction)).collect();
