@@ -65,6 +65,12 @@ def test_attributes_are_the_fields_of_the_document() -> None:
                 assert list(value) == list(attribute._fields)
                 limits = {None: -math.inf}
                 assert [limits.get(v, v) for v in value.values()] == list(attribute)
+            elif name == "accuracy" and value is not None:
+                assert [value[field] for field in attribute._fields] == [
+                    list(part) if isinstance(part, tuple) else part for part in attribute
+                ]
+                assert np.array_equal(r.covariance, value["covariance"]) and np.array_equal(r.information, value["information"])
+                assert np.array_equal(r.information_center, value["center"])
             elif name == "clouds":
                 assert {side: list(counts.values()) for side, counts in value.items()} == {s: list(c) for s, c in attribute.items()}
             elif name in ("candidates", "rival"):

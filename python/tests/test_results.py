@@ -137,7 +137,7 @@ def test_accuracy_and_formats_of_pose_graphs() -> None:
     assert r.transform is not None
     assert np.array_equal(np.array(r.to_kitti().split(), dtype=float), r.transform[:3].ravel())
     assert r.to_g2o(7, 9).startswith("EDGE_SE3:QUAT 7 9 ") and len(r.to_g2o().split()) == 3 + 7 + 21
-    scaled = pcr99.solve(problem.source, 2.0 * problem.target, scale="unknown")
+    scaled = pcr99.solve(problem.source, 2.0 * problem.target, scale=None)
     assert scaled.covariance is not None and scaled.covariance.shape == (7, 7)
     for write in (scaled.to_tum, scaled.to_kitti, scaled.to_g2o, scaled.to_gtsam):
         with pytest.raises(pcr99.InvalidInput, match="rigid motions only"):

@@ -270,13 +270,12 @@ mod tests {
         for size in [6, 7] {
             let one = covariance(2, size);
             let inverse = one.information();
-            for i in 0..size {
-                for j in 0..size {
-                    let product: f64 = (0..size).map(|k| one.matrix[i][k] * inverse[k][j]).sum();
-                    assert!((product - f64::from(u8::from(i == j))).abs() < 1e-8, "{product}");
-                    assert_eq!(inverse[i][j].to_bits(), inverse[j][i].to_bits());
-                }
-            }
+            let places = (0..size).flat_map(|i| (0..size).map(move |j| (i, j)));
+            places.for_each(|(i, j)| {
+                let product: f64 = (0..size).map(|k| one.matrix[i][k] * inverse[k][j]).sum();
+                assert!((product - f64::from(u8::from(i == j))).abs() < 1e-8, "{product}");
+                assert_eq!(inverse[i][j].to_bits(), inverse[j][i].to_bits());
+            });
         }
         // Matches without noise.
         let exact = Covariance::new(vec![vec![0.0; 6]; 6], [0.0; 3], 1.0, vec![]);
@@ -338,13 +337,12 @@ mod tests {
         }
         // g2o: translation first, and half of the rotation. Its inverse is the covariance in that order.
         let edge = one.g2o_information(&pose).unwrap();
-        for i in 0..6 {
-            for j in 0..6 {
-                let half = |k: usize| if k < 3 { 1.0 } else { 0.5 };
-                let product: f64 =
-                    (0..6).map(|k| edge[i][k] * said[(k + 3) % 6][(j + 3) % 6] * half(k) * half(j)).sum();
-                assert!((product - f64::from(u8::from(i == j))).abs() < 1e-6, "{i} {j} {product}");
-            }
-        }
+        let half = |k: usize| if k < 3 { 1.0 } else { 0.5 };
+        let places = (0..6).flat_map(|i| (0..6).map(move |j| (i, j)));
+        places.for_each(|(i, j)| {
+            let product: f64 =
+                (0..6).map(|k| edge[i][k] * said[(k + 3) % 6][(j + 3) % 6] * half(k) * half(j)).sum();
+            assert!((product - f64::from(u8::from(i == j))).abs() < 1e-6, "{i} {j} {product}");
+        });
     }
 }

@@ -309,9 +309,9 @@ impl Moments {
         for k in 0..ALL {
             for l in 0..=k {
                 let mut sum = 0.0;
-                for p in 0..4 {
-                    for q in 0..4 {
-                        sum += self.0[p][q] * dot(DERIVATIVES[k][p], spread[l][q]);
+                for (moments, one) in self.0.iter().zip(&DERIVATIVES[k]) {
+                    for (moment, other) in moments.iter().zip(&spread[l]) {
+                        sum += moment * dot(*one, *other);
                     }
                 }
                 (result[k][l], result[l][k]) = (sum, sum);
