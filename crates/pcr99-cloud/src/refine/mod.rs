@@ -5,6 +5,7 @@
 //! distance `d` has Tukey's weight `(1 − (d/g)²)²`, so pairs enter and leave the gate `g` smoothly. The gate narrows as the pose settles.
 
 mod equations;
+pub mod finish;
 mod known;
 
 use pcr99::Similarity;

@@ -1,0 +1,289 @@
+//! Patches: the points of a cloud, summed in cubic cells, and planes through eight cells at a time.
+//!
+//! A wall that is parallel to the grid is cut by the borders of cells, and a thin slice of its noise says nothing of where the wall is. So patches count by
+//! their points, and planes are fitted to all points of the eight cells around a corner: the whole thickness of the wall is among them.
+
+use pcr99_base::{
+    kernel::least_directions::{Moments, least_directions},
+    vector::{dot, minus, plus, rotate, times},
+};
+use rayon::prelude::*;
+
+use crate::grid::{KeyTable, for_each_key, key_of, keys_at_corner, middle_of_cell, parent_key};
+
+/// Number of points that one task sums. Fixed, so that sums are formed in the same order on any number of threads.
+const CHUNK: usize = 1 << 16;
+/// Smallest number of points of a plane.
+const PLANE_POINTS: f64 = 8.0;
+/// Smallest number of standard deviations of its points that a plane must be away from the border of its cells. With fewer, the cut tails shift the plane.
+const CLEARANCE: f64 = 6.0;
+
+/// Number, sum and sums of products of the points in a cell, relative to its middle.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    count: f64,
+    sum: [f64; 3],
+    /// Sums of xx, yy, zz, xy, xz and yz.
+    products: [f64; 6],
+}
+
+impl Cell {
+    fn add(&mut self, [x, y, z]: [f64; 3]) {
+        self.count += 1.0;
+        self.sum = plus(self.sum, [x, y, z]);
+        let products = [x * x, y * y, z * z, x * y, x * z, y * z];
+        self.products.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum = plus(self.sum, other.sum);
+        self.products.iter_mut().zip(other.products).for_each(|(sum, x)| *sum += x);
+    }
+
+    /// The same points, relative to a place that is at `−by`.
+    fn shifted(&self, by: [f64; 3]) -> Self {
+        let Self { count, sum, products: [xx, yy, zz, xy, xz, yz] } = *self;
+        let product = |i: usize, j: usize, old: f64| {
+            old + by[i] * sum[j] + by[j] * sum[i] + count * by[i] * by[j]
+        };
+        let products = [
+            product(0, 0, xx),
+            product(1, 1, yy),
+            product(2, 2, zz),
+            product(0, 1, xy),
+            product(0, 2, xz),
+            product(1, 2, yz),
+        ];
+        Self { count, sum: plus(sum, times(count, by)), products }
+    }
+}
+
+/// A plane fitted to points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Plane {
+    /// Mean of the points.
+    pub(super) mean: [f64; 3],
+    /// Unit normal.
+    pub(super) normal: [f64; 3],
+    /// Sum of the squared distances of the points from the plane.
+    pub(super) sum_sq: f64,
+    /// Number of points; 0 where there is no plane.
+    pub(super) count: f64,
+}
+
+impl Plane {
+    pub(super) const NONE: Self = Self { mean: [0.0; 3], normal: [0.0; 3], sum_sq: 0.0, count: 0.0 };
+}
+
+/// The cells of a cloud of one size.
+#[derive(Debug)]
+struct Cells {
+    size: f64,
+    table: KeyTable,
+    cells: Vec<Cell>,
+}
+
+impl Cells {
+    fn of(points: &[[f64; 3]], turn: &[[f64; 3]; 3], size: f64) -> Self {
+        let part = |chunk: &[[f64; 3]]| {
+            let chunk: Vec<[f64; 3]> = chunk.iter().map(|&p| rotate(turn, p)).collect();
+            let (mut table, mut cells) = (KeyTable::new(), Vec::<Cell>::new());
+            for_each_key(&chunk, 1.0 / size, |k, key| {
+                // Strays are a million cells away and have no neighbours.
+                let Some(key) = key else { return };
+                let number = table.number(key);
+                if number == cells.len() {
+                    cells.push(Cell::default());
+                }
+                cells[number].add(minus(chunk[k], middle_of_cell(key, size)));
+            });
+            Self { size, table, cells }
+        };
+        let mut parts = points.par_chunks(CHUNK).map(part).collect::<Vec<_>>().into_iter();
+        let mut all = parts.next().unwrap_or(Self { size, table: KeyTable::new(), cells: Vec::new() });
+        for part in parts {
+            for (&key, cell) in part.table.keys().iter().zip(&part.cells) {
+                all.merge(key, cell);
+            }
+        }
+        all
+    }
+
+    fn merge(&mut self, key: u64, cell: &Cell) {
+        let number = self.table.number(key);
+        if number == self.cells.len() {
+            self.cells.push(Cell::default());
+        }
+        self.cells[number].merge(cell);
+    }
+
+    /// The same points in cells of twice the size.
+    fn doubled(&self) -> Self {
+        let size = 2.0 * self.size;
+        let mut doubled = Self { size, table: KeyTable::new(), cells: Vec::new() };
+        for (&key, cell) in self.table.keys().iter().zip(&self.cells) {
+            let parent = parent_key(key);
+            let by = minus(middle_of_cell(key, self.size), middle_of_cell(parent, size));
+            doubled.merge(parent, &cell.shifted(by));
+        }
+        doubled
+    }
+
+    /// The points of the eight cells around the corner nearest to `point`, relative to that corner, and the corner.
+    fn around(&self, point: [f64; 3]) -> Option<(Cell, [f64; 3])> {
+        let half = 0.5 * self.size;
+        let key = key_of(point.map(|x| x + half), 1.0 / self.size)?;
+        let mut sum = Cell::default();
+        for (k, key) in keys_at_corner(key).into_iter().enumerate() {
+            if let Some(number) = self.table.find(key) {
+                let sign = |bit: usize| if k >> bit & 1 == 1 { -half } else { half };
+                sum.merge(&self.cells[number].shifted([sign(2), sign(1), sign(0)]));
+            }
+        }
+        Some((sum, middle_of_cell(key, self.size).map(|x| x - half)))
+    }
+
+    /// The plane of the eight cells around the corner nearest to `point`.
+    fn plane(&self, point: [f64; 3]) -> Plane {
+        let Some((sum, corner)) = self.around(point) else { return Plane::NONE };
+        if sum.count < PLANE_POINTS {
+            return Plane::NONE;
+        }
+        let mut moments = Moments::EMPTY;
+        moments.count[0] = sum.count;
+        moments.sum.iter_mut().zip(sum.sum).for_each(|(to, x)| to[0] = x);
+        moments.products.iter_mut().zip(sum.products).for_each(|(to, x)| to[0] = x);
+        let normal = least_directions(&moments).map(|axis| axis[0]);
+        if normal == [0.0; 3] {
+            return Plane::NONE;
+        }
+        let mean = sum.sum.map(|x| x / sum.count);
+        let [xx, yy, zz, xy, xz, yz] = sum.products;
+        let [x, y, z] = normal;
+        let squares = x * x * xx + y * y * yy + z * z * zz + 2.0 * (x * y * xy + x * z * xz + y * z * yz);
+        let offset = dot(normal, mean);
+        Plane {
+            mean: plus(mean, corner),
+            normal,
+            sum_sq: (squares - sum.count * offset * offset).max(0.0),
+            count: sum.count,
+        }
+    }
+
+    /// Whether most points of a sample lie on planes well inside of their cells.
+    fn is_mostly_clear(&self) -> bool {
+        let stride = self.cells.len().div_ceil(PROBES).max(1);
+        let (mut planes, mut clear) = (0.0, 0.0);
+        for (key, cell) in self.table.keys().iter().zip(&self.cells).step_by(stride) {
+            let plane = self.plane(plus(middle_of_cell(*key, self.size), cell.sum.map(|x| x / cell.count)));
+            if plane.count > 0.0 {
+                planes += cell.count;
+                clear += if self.is_clear(&plane) { cell.count } else { 0.0 };
+            }
+        }
+        2.0 * clear >= planes
+    }
+
+    /// Whether a plane lies well inside of its cells.
+    fn is_clear(&self, plane: &Plane) -> bool {
+        let limit = self.size / std::env::var("CL").map_or(CLEARANCE, |x| x.parse().unwrap());
+        plane.count > 0.0 && plane.sum_sq <= plane.count * limit * limit
+    }
+}
+
+/// A patch: the points of a cell.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patch {
+    /// Their mean.
+    pub(super) at: [f64; 3],
+    /// Their number.
+    pub(super) count: f64,
+    /// Mean of the points in the eight cells around them. Whether they belong to the other cloud is decided by it: a thin slice of a noisy wall would be
+    /// taken for something else.
+    pub(super) middle: [f64; 3],
+    /// Number of those points.
+    pub(super) around: f64,
+}
+
+/// The cells of a cloud, of several sizes, each twice the one before.
+#[derive(Debug)]
+pub(super) struct Surface {
+    levels: Vec<Cells>,
+}
+
+/// Number of sizes of cells. Where points are too sparse or too noisy for a plane, the next size is tried.
+const LEVELS: usize = 3;
+/// Cells are not doubled to fewer than this because of noise.
+const FEWEST: usize = 200;
+/// Number of cells that decide whether the noise asks for larger ones.
+const PROBES: usize = 256;
+
+impl Surface {
+    /// Sums `points`, turned by `turn`, in cells of at least this size; larger where the noise asks for it.
+    pub(super) fn of(points: &[[f64; 3]], turn: &[[f64; 3]; 3], size: f64) -> Self {
+        let mut finest = Cells::of(points, turn, size);
+        if !finest.is_mostly_clear() {
+            let mut coarser = finest.doubled();
+            while coarser.cells.len() > FEWEST && !coarser.is_mostly_clear() {
+                coarser = coarser.doubled();
+            }
+            // Cells of no size are clear where the surface itself is rough.
+            if coarser.cells.len() > FEWEST {
+                finest = coarser;
+            }
+        }
+        let mut levels = vec![finest];
+        while levels.len() < LEVELS {
+            let doubled = levels[levels.len() - 1].doubled();
+            levels.push(doubled);
+        }
+        Self { levels }
+    }
+
+    /// Makes the cells larger until they have at least about this size.
+    pub(super) fn coarsen(&mut self, size: f64) {
+        while self.size() < 0.7 * size {
+            let doubled = self.levels[self.levels.len() - 1].doubled();
+            self.levels.push(doubled);
+            self.levels.remove(0);
+        }
+    }
+
+    /// Edge of the smallest cells.
+    pub(super) fn size(&self) -> f64 {
+        self.levels[0].size
+    }
+
+    /// The patches of the smallest cells.
+    pub(super) fn patches(&self) -> Vec<Patch> {
+        let Cells { size, table, cells } = &self.levels[0];
+        let patch = |(key, cell): (&u64, &Cell)| {
+            let at = plus(middle_of_cell(*key, *size), cell.sum.map(|x| x / cell.count));
+            let (sum, corner) = self.levels[0].around(at)?;
+            let middle = plus(corner, sum.sum.map(|x| x / sum.count));
+            Some(Patch { at, count: cell.count, middle, around: sum.count })
+        };
+        table.keys().par_iter().zip(&cells[..]).with_min_len(1024).filter_map(patch).collect()
+    }
+
+    /// The plane near `point`: of the smallest cells that have enough points and lie clearly on both sides of it.
+    pub(super) fn plane(&self, point: [f64; 3]) -> Plane {
+        let mut last = Plane::NONE;
+        for cells in &self.levels {
+            let plane = cells.plane(point);
+            if cells.is_clear(&plane) {
+                return plane;
+            }
+            if plane.count > 0.0 {
+                last = plane;
+            }
+        }
+        last
+    }
+
+    /// A number that is the same for two points only if their planes are.
+    pub(super) fn plane_key(&self, point: [f64; 3]) -> u64 {
+        key_of(point, 2.0 / self.size()).unwrap_or(u64::MAX)
+    }
+}
