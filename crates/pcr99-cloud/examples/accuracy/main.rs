@@ -78,16 +78,16 @@ fn main() {
             let voxel = Density::of(&case.target).voxel();
             let begun = ProcessTime::now();
             let cells = pcr99_cloud::voxel::VoxelSample::of(&case.target, 0.5 * voxel).points.len() as f64;
-            let cell = 0.5 * voxel * (4.0 * cells / points as f64).sqrt();
+            let cell = std::env::var("PPC").map_or_else(|_| pcr99_cloud::refine::finish::cell_size(0.5 * voxel, cells as usize, points), |x| 0.5 * voxel * (x.parse::<f64>().unwrap() * cells / points as f64).sqrt());
             let b2 = ProcessTime::now();
-            let mut finish = Finish::new(&case.source, &case.target, cell, &start, false);
+            let mut finish = Finish::new(&case.source, &case.target, cell, &start, match std::env::var("KIND").as_deref() { Ok("point") => pcr99_cloud::Refinement::PointToPoint, Ok("gicp") => pcr99_cloud::Refinement::PlaneToPlane, _ => pcr99_cloud::Refinement::PointToPlane }, std::env::var_os("SCALE").is_some());
             let t_new = b2.elapsed().as_secs_f64();
-            let found = finish.run(&start);
+            let found = finish.run(&start, voxel);
             let t_run = b2.elapsed().as_secs_f64() - t_new;
-            let cov = finish.covariance(&found.pose);
+            let cov = found.covariance.clone();
             let t_cov = b2.elapsed().as_secs_f64() - t_new - t_run;
             cpu += begun.elapsed().as_secs_f64();
-            if seed == 1 { info = format!("voxel {voxel:.3} cell0 {cell:.3} cell {:.3} steps {} {} pairs {} blocks {:?}; new {:.1} run {:.1} cov {:.1} ms", finish.cell(), found.steps, found.is_settled, found.pairs, cov.as_ref().map(|c| c.blocks), 1e3*t_new, 1e3*t_run, 1e3*t_cov); }
+            if seed == 1 { info = format!("voxel {voxel:.3} cell0 {cell:.3} cell {:.3} steps {} {} pairs {} blocks {:?}; new {:.1} run {:.1} cov {:.1} ms", finish.cell(), found.steps, found.is_settled, found.pairs, cov.as_ref().map(|c| c.free.iter().map(ToString::to_string).collect::<Vec<_>>()), 1e3*t_new, 1e3*t_run, 1e3*t_cov); }
             if let Some(cov) = cov {
                 let e = error(&found.pose, &case.truth, cov.center);
                 let m: [[f64; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| cov.matrix[i][j]));

@@ -11,6 +11,7 @@
 //! | compare each candidate with the clouds | [`crate::verify`] |
 //! | refine the best on denser points | [`crate::refine`] |
 //! | judge it | `judge` |
+//! | refine it on all points; its covariance | [`crate::refine::finish`] |
 //!
 //! Internally the cloud with fewer points moves and the other is fixed, so that exchanging source and target gives the inverse pose.
 
@@ -44,8 +45,11 @@ use self::{
 };
 use crate::{
     orient::Orientation,
-    prepare::PreparedCloud,
-    refine::{FinalFit, Icp, Refinement},
+    prepare::{PreparedCloud, SampledCloud},
+    refine::{
+        Icp, Refinement,
+        finish::{self, Finish, Finished},
+    },
     verify::Assessment,
     voxel::Density,
 };
@@ -91,10 +95,8 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
     rayon::scope(|_| work())
 }
 
-/// Number of points of each dense sample that the last refinement uses.
-const FINE_POINTS: usize = 5000;
-/// Number of points for the steps before it, which need less precision.
-const ROUGH_POINTS: usize = 1250;
+/// Number of points of each dense sample that are used before the pose is judged. The last stage uses all points.
+const DENSE_POINTS: usize = 1250;
 /// Largest number of sampled points of a cloud. The time to match descriptors grows faster than their number.
 const MOST_SAMPLED: usize = 40_000;
 /// Smallest voxel, as a fraction of the extent of the larger cloud.
@@ -329,10 +331,15 @@ impl<'a> Task<'a> {
             Refinement::None => best.start,
             _ => {
                 let (dense, voxel) = self.dense(&found.sampled, best.pose.scale());
-                let fine = self.fine(&dense, with_scale);
-                let rough = Icp { points: ROUGH_POINTS, ..fine };
-                let near = rough.run(best.pose, voxel, FINE * voxel, 20);
-                fine.run(near, FINE * voxel, FINE * voxel, 20)
+                let icp = Icp {
+                    source: &dense.moving,
+                    target: &dense.fixed,
+                    refinement: self.params.refinement(),
+                    with_scale,
+                    faces: false,
+                    points: DENSE_POINTS,
+                };
+                icp.run(best.pose, voxel, FINE * voxel, 20)
             }
         };
         self.clock.lap("refine");
@@ -361,15 +368,19 @@ impl<'a> Task<'a> {
         (self.pair.sampled(FINE * sampled.moving.voxel, FINE * sampled.fixed.voxel), voxel)
     }
 
-    fn fine<'l>(&self, dense: &'l SampledPair, with_scale: bool) -> Icp<'l> {
-        Icp {
-            source: &dense.moving,
-            target: &dense.fixed,
-            refinement: self.params.refinement(),
-            with_scale,
-            faces: false,
-            points: FINE_POINTS,
-        }
+    /// Refines the judged pose on all points, and tells how accurate it is.
+    fn finish(&self, sampled: &SampledPair, pose: &Similarity) -> Finished {
+        let (dense, voxel) = self.dense(sampled, pose.scale());
+        let scale = pose.scale();
+        let cell = |cloud: &PreparedCloud, dense: &SampledCloud| {
+            finish::cell_size(dense.voxel, dense.points.len(), cloud.points().len())
+        };
+        let cell =
+            (scale * cell(self.pair.moving, &dense.moving)).max(cell(self.pair.fixed, &dense.fixed));
+        let with_scale = !matches!(self.scale, Scale::Known(_));
+        let kind = self.params.refinement();
+        let [moving, fixed] = [self.pair.moving.points(), self.pair.fixed.points()];
+        Finish::new(moving, fixed, cell, pose, kind, with_scale).run(pose, FINE * voxel)
     }
 
     /// Maps coordinates relative to the fixed cloud's centre to those of the target as given.
@@ -395,7 +406,14 @@ impl<'a> Task<'a> {
         if self.swapped { [pair[1], pair[0]] } else { pair }
     }
 
-    fn outcome(self, found: Found) -> CloudRegistration {
+    fn outcome(mut self, mut found: Found) -> CloudRegistration {
+        let fit = found.pose.as_ref().map(|(this, _)| self.finish(&found.sampled, &this.pose));
+        // The answer is the first candidate.
+        if let (Some(fit), Some((this, _)), Some(first)) = (&fit, &mut found.pose, found.known.first_mut()) {
+            this.pose = fit.pose;
+            first.pose = fit.pose;
+        }
+        self.clock.lap("refine");
         let seen = |assessment: Assessment| {
             if self.swapped { assessment.inverse() } else { assessment }
         };
@@ -413,11 +431,11 @@ impl<'a> Task<'a> {
             Some((this, judgement)) => (Some(this.pose), judgement.clone()),
             None => (None, Judgement::nothing(self.stopped.is_some())),
         };
-        let fit: Option<FinalFit> = pose.map(|pose| {
-            let (dense, voxel) = self.dense(&found.sampled, pose.scale());
-            let with_scale = !matches!(self.scale, Scale::Known(_));
-            self.fine(&dense, with_scale).final_fit(&pose, voxel, &self.target_frame(&pose))
-        });
+        let rmse = fit.as_ref().and_then(|fit| fit.rmse);
+        let covariance = match (&pose, fit.and_then(|fit| fit.covariance)) {
+            (Some(pose), Some(covariance)) => Some(covariance.in_frame(&self.target_frame(pose))),
+            _ => None,
+        };
         let scale = pose.map_or(1.0, |pose| pose.scale());
         let unit = if self.swapped { 1.0 / scale } else { 1.0 };
         let matches = match (&found.attempt, &pose) {
@@ -446,9 +464,8 @@ impl<'a> Task<'a> {
             }),
             target_from_source: pose.map(|pose| self.outward(&pose)),
             assessment: pose.map(|_| seen(judgement.assessment)),
-            rmse: fit.as_ref().and_then(|fit| fit.rmse),
-            information_center: fit.as_ref().map(|fit| fit.center),
-            information: fit.map(|fit| fit.information),
+            rmse: rmse.map(|rmse| unit * rmse),
+            covariance,
             matches,
             candidates: found.known.iter().map(candidate).collect(),
             rounds: self.rounds,

@@ -3,7 +3,9 @@
 use pcr99::{Counters, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
 
 use super::{Doubt, NotRefuted};
-use crate::{orient::Orientation, prepare::PreparedCloud, verify::Assessment};
+use crate::{
+    orient::Orientation, prepare::PreparedCloud, refine::finish::Covariance, verify::Assessment,
+};
 
 /// Point counts of one cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,15 +149,10 @@ pub struct CloudRegistration {
     pub target_from_source: Option<Similarity>,
     /// How well the clouds fit under the transform; `None` without a transform.
     pub assessment: Option<Assessment>,
-    /// Root mean square distance of overlapping points from the tangent planes (or points) of the target, in target units.
+    /// Root mean square distance of the points of the overlap from the tangent planes (or points) of the other cloud, in target units.
     pub rmse: Option<f64>,
-    /// Inverse covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in target coordinates.
-    ///
-    /// The unknowns are `(ω, t)` with a known scale (6×6) and `(ω, t, σ)` otherwise (7×7). Residuals count as independent.
-    pub information: Option<Vec<Vec<f64>>>,
-    /// The `c` of the information: the centre of the overlap, in target coordinates. About it the matrix is well conditioned, however far
-    /// the coordinates are from their origin.
-    pub information_center: Option<[f64; 3]>,
+    /// Covariance of the transform; `None` when the overlap has too few points to tell.
+    pub covariance: Option<Covariance>,
     /// The matches between descriptors; `None` when there were too few to search.
     pub matches: Option<MatchSummary>,
     /// The poses that were compared with the clouds, best first. The first is the answer.

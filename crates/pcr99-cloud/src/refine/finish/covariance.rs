@@ -5,7 +5,10 @@
 //! score by the pose is taken by differences between poses, with new planes and new weights at each. The covariance is `A⁻¹·S·A⁻ᵀ`.
 
 use pcr99::Similarity;
-use pcr99_base::{eigen::symmetric_eigen, vector::rotate};
+use pcr99_base::{
+    eigen::symmetric_eigen,
+    vector::{norm, rotate, solve_positive, times},
+};
 
 use super::{Finish, Residual};
 use crate::grid::{KeyTable, key_of};
@@ -14,36 +17,215 @@ use crate::grid::{KeyTable, key_of};
 const BLOCK: f64 = 8.0;
 /// Step of the differences, in units of the scatter of points about their planes.
 const STEP: f64 = 0.5;
-/// Smallest step, in cells.
-const LEAST_STEP: f64 = 0.02;
+/// Smallest and largest step, in cells. A larger one takes more time, because more patches have new planes.
+const STEP_RANGE: [f64; 2] = [0.02, 0.06];
+/// Number of patches for the differences.
+const PROBES: usize = 3000;
+/// A direction is held when its eigenvalue of `A` is at least this fraction of the mean, and its standard deviation is less than half a cell: beyond, the
+/// patches would have other planes. A corridor whose only relief are ten doors has a fraction of about 0.0005.
+const HELD: f64 = 1e-3;
 
-/// Covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in fixed coordinates.
+/// A direction that the data do not hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum FreeDirection {
+    /// The source slides along this unit vector, in target coordinates.
+    Sliding([f64; 3]),
+    /// The source turns about this unit vector, through the centre of the covariance, in target coordinates.
+    Turning([f64; 3]),
+    /// The source grows or shrinks.
+    Scaling,
+}
+
+impl std::fmt::Display for FreeDirection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sliding([x, y, z]) => write!(f, "sliding along ({x:.2}, {y:.2}, {z:.2})"),
+            Self::Turning([x, y, z]) => write!(f, "turning about ({x:.2}, {y:.2}, {z:.2})"),
+            Self::Scaling => write!(f, "growing or shrinking"),
+        }
+    }
+}
+
+/// Covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`.
+///
+/// Order of the unknowns: rotation `ω` in radians, translation `t` in target units, relative change of scale `σ` where the scale is unknown. They act after the
+/// transform, in the axes of the target, about the point `c`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Covariance {
-    /// Of `(ω, t, σ)`; the last row and column are zero with a known scale.
-    pub matrix: [[f64; 7]; 7],
-    /// The point `c`: the middle of the overlap.
+    /// 6×6, or 7×7 with an unknown scale.
+    pub matrix: Vec<Vec<f64>>,
+    /// The point `c`: the middle of the overlap, in target coordinates. About it the matrix is well conditioned.
     pub center: [f64; 3],
     /// Root mean square distance of the overlap from there.
     pub lever: f64,
-    /// Number of blocks.
-    pub blocks: usize,
+    /// Directions that the data do not hold. Their standard deviation is as large as the overlap.
+    pub free: Vec<FreeDirection>,
+}
+
+impl Covariance {
+    /// The same covariance in the coordinates to which `frame` maps the present ones.
+    #[must_use]
+    pub fn in_frame(&self, frame: &Similarity) -> Self {
+        let (rotation, scale) = (frame.rotation(), frame.scale());
+        let size = self.matrix.len();
+        // Derivative of the new unknowns by the old ones.
+        let change = |i: usize, j: usize| match (i / 3, j / 3) {
+            (0, 0) => rotation[i][j],
+            (1, 1) => scale * rotation[i - 3][j - 3],
+            (2, 2) => 1.0,
+            _ => 0.0,
+        };
+        let element = |i: usize, j: usize| {
+            let row = |k: usize| (0..size).map(|l| self.matrix[k][l] * change(j, l)).sum::<f64>();
+            (0..size).map(|k| change(i, k) * row(k)).sum::<f64>()
+        };
+        let free = self.free.iter().map(|free| match *free {
+            FreeDirection::Sliding(way) => FreeDirection::Sliding(rotate(&rotation, way)),
+            FreeDirection::Turning(axis) => FreeDirection::Turning(rotate(&rotation, axis)),
+            FreeDirection::Scaling => FreeDirection::Scaling,
+        });
+        Self {
+            // One half is computed, so that the matrix is symmetric to the bit.
+            matrix: (0..size).map(|i| (0..size).map(|j| element(i.max(j), i.min(j))).collect()).collect(),
+            center: frame.apply(self.center),
+            lever: scale * self.lever,
+            free: free.collect(),
+        }
+    }
+
+    /// Inverse of the matrix.
+    pub fn information(&self) -> Vec<Vec<f64>> {
+        let size = self.matrix.len();
+        // In units in which rotations and translations are alike.
+        let unit = |k: usize| if (3..6).contains(&k) { 1.0 / self.lever } else { 1.0 };
+        let full: [[f64; 7]; 7] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| match (i < size, j < size) {
+                (true, true) => self.matrix[i][j] * unit(i) * unit(j),
+                _ => f64::from(u8::from(i == j)),
+            })
+        });
+        let column = |j: usize| {
+            solve_positive(&full, std::array::from_fn(|i| f64::from(u8::from(i == j)))).unwrap_or([0.0; 7])
+        };
+        let columns: Vec<[f64; 7]> = (0..size).map(column).collect();
+        let element = |i: usize, j: usize| columns[j][i] * unit(i) * unit(j);
+        (0..size).map(|i| (0..size).map(|j| element(i.max(j), i.min(j))).collect()).collect()
+    }
+}
+
+/// The derivative of the score, by its eigenvalues.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slope {
+    vectors: [[f64; 7]; 7],
+    /// Inverse eigenvalues; zero in directions that are not held.
+    inverse: [f64; 7],
+}
+
+impl Slope {
+    /// The motion that makes the score zero.
+    pub(super) fn step(&self, score: &[f64; 7]) -> [f64; 7] {
+        let along: [f64; 7] = std::array::from_fn(|k| {
+            -self.inverse[k] * self.vectors[k].iter().zip(score).map(|(v, x)| v * x).sum::<f64>()
+        });
+        std::array::from_fn(|i| (0..7).map(|k| along[k] * self.vectors[k][i]).sum())
+    }
 }
 
 impl Finish {
-    /// Covariance of the pose that [`run`](Finish::run) found.
-    pub fn covariance(&mut self, pose: &Similarity) -> Option<Covariance> {
-        let pose = &self.inward(pose);
+    /// The derivative of the score at a pose between patches.
+    pub(super) fn slope(&self, pose: &Similarity) -> Slope {
+        let unknowns = self.unknowns();
+        let [least, most] = STEP_RANGE.map(|step| step * self.cell());
+        let step = (STEP * self.scatter()).clamp(least, most);
+        let stride = self.pairings.iter().map(Vec::len).sum::<usize>().div_ceil(PROBES).max(1);
+        let mut slope = [[0.0; 7]; 7];
+        for k in 0..unknowns {
+            let ends = [step, -step].map(|step| {
+                let mut x = [0.0; 7];
+                x[k] = step;
+                self.score(&self.measures.moved(pose, &x), stride)
+            });
+            for (i, row) in slope.iter_mut().enumerate() {
+                row[k] = stride as f64 * (ends[0][i] - ends[1][i]) / (2.0 * step);
+            }
+        }
+        let mean = (0..6).map(|k| slope[k][k]).sum::<f64>() / 6.0;
+        let symmetric: [[f64; 7]; 7] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| match (i < unknowns, j < unknowns) {
+                (true, true) => 0.5 * (slope[i][j] + slope[j][i]),
+                // A known scale is held and has no score.
+                _ => f64::from(u8::from(i == j)) * mean,
+            })
+        });
+        let (values, vectors) = symmetric_eigen(&symmetric);
+        let inverse = values.map(|value| if value > HELD * mean { 1.0 / value } else { 0.0 });
+        Slope { vectors, inverse }
+    }
+
+    /// Covariance of a pose between patches, about the middle of the fixed cloud.
+    pub(super) fn covariance(&mut self, pose: &Similarity, slope: &Slope) -> Option<Covariance> {
         let unknowns = self.unknowns();
         let measures = self.measures;
+        let blocks = self.block_scores(pose)?;
+        let count = blocks.len();
+        if count <= unknowns + 1 {
+            return None;
+        }
+        // The pose was fitted to the same blocks.
+        let lost = count as f64 / (count - unknowns) as f64;
+        // Motions that each block asks for, along the eigenvectors.
+        let Slope { vectors, inverse } = slope;
+        let mut turned = [[0.0; 7]; 7];
+        for score in &blocks {
+            let along: [f64; 7] = std::array::from_fn(|k| {
+                inverse[k] * vectors[k].iter().zip(score).map(|(v, x)| v * x).sum::<f64>()
+            });
+            for k in 0..7 {
+                for l in 0..7 {
+                    turned[k][l] += lost * along[k] * along[l];
+                }
+            }
+        }
+        let mut free = Vec::new();
+        let most = measures.lever * measures.lever;
+        let cell = self.cell();
+        let finest = super::FINEST * cell;
+        for k in 0..7 {
+            let is_unknown = measures.with_scale || vectors[k][6].abs() < 0.5;
+            // Residuals of an exact copy are rounding errors and must not make the pose infinitely certain.
+            turned[k][k] += finest * finest;
+            if is_unknown && (inverse[k] == 0.0 || turned[k][k] > (0.5 * cell) * (0.5 * cell)) {
+                (0..7).for_each(|l| {
+                    turned[k][l] = 0.0;
+                    turned[l][k] = 0.0;
+                });
+                turned[k][k] = most;
+                free.push(direction(&vectors[k]));
+            }
+        }
+        let unit: [f64; 7] =
+            std::array::from_fn(|k| if (3..6).contains(&k) { 1.0 } else { 1.0 / measures.lever });
+        let element = |i: usize, j: usize| {
+            let row = |k: usize| (0..7).map(|l| turned[k][l] * vectors[l][j]).sum::<f64>();
+            (0..7).map(|k| vectors[k][i] * row(k)).sum::<f64>() * unit[i] * unit[j]
+        };
+        let matrix =
+            (0..unknowns).map(|i| (0..unknowns).map(|j| element(i.max(j), i.min(j))).collect()).collect();
+        let inner = Covariance { matrix, center: measures.about, lever: measures.lever, free };
+        Some(inner.in_frame(&self.turns[1].inverse()))
+    }
+
+    /// Scores summed over blocks of space.
+    fn block_scores(&mut self, pose: &Similarity) -> Option<Vec<[f64; 7]>> {
+        let measures = self.measures;
         let inverse = 1.0 / (BLOCK * self.cell());
-        let scores = self.collect(pose, &|residuals| {
-            let part = |r: Residual| {
-                let factor = measures.weight(&r) * r.value;
-                (key_of(r.at, inverse), measures.row(&r).map(|x| x * factor))
-            };
-            residuals.map(part).collect::<Vec<_>>()
-        });
+        let part = |list: &mut Vec<_>, r: Residual| {
+            let factor = measures.weight(&r) * r.value;
+            list.push((key_of(r.at, inverse), measures.row(&r).map(|x| x * factor)));
+        };
+        let scores = self.collect(pose, &Vec::new(), part);
         let (mut table, mut blocks) = (KeyTable::new(), Vec::<[f64; 7]>::new());
         for (key, score) in scores.into_iter().flatten() {
             let number = table.number(key?);
@@ -52,65 +234,23 @@ impl Finish {
             }
             blocks[number].iter_mut().zip(score).for_each(|(sum, x)| *sum += x);
         }
-        let count = blocks.len();
-        if count <= unknowns {
-            return None;
-        }
-        let mut outer = [[0.0; 7]; 7];
-        for score in &blocks {
-            for i in 0..unknowns {
-                for j in 0..unknowns {
-                    outer[i][j] += score[i] * score[j];
-                }
-            }
-        }
-        // The pose was fitted to the same blocks.
-        let lost = count as f64 / (count - unknowns) as f64;
-        let step = (STEP * measures.typical.sqrt()).max(LEAST_STEP * self.cell());
-        let mut slope = [[0.0; 7]; 7];
-        for k in 0..unknowns {
-            let mut ends = [1.0, -1.0].map(|sign| {
-                let mut x = [0.0; 7];
-                x[k] = sign * step;
-                self.sums(&measures.moved(pose, &x)).score
-            });
-            for i in 0..unknowns {
-                slope[i][k] = (ends[0][i] - ends[1][i]) / (2.0 * step);
-            }
-            ends.reverse();
-        }
-        let symmetric: [[f64; 7]; 7] = std::array::from_fn(|i| {
-            std::array::from_fn(|j| match (i < unknowns, j < unknowns) {
-                (true, true) => 0.5 * (slope[i][j] + slope[j][i]),
-                // With a known scale, its direction is held and has no score.
-                _ => f64::from(u8::from(i == j)) * (0..6).map(|k| slope[k][k].abs()).sum::<f64>(),
-            })
-        });
-        let (values, vectors) = symmetric_eigen(&symmetric);
-        let largest = values[6];
-        let inverse: [f64; 7] = std::array::from_fn(|k| 1.0 / values[k].max(1e-9 * largest));
-        // A⁻¹·S·A⁻ᵀ in the basis of the eigenvectors.
-        let apply = |matrix: &[[f64; 7]; 7], k: usize, l: usize| -> f64 {
-            (0..7).map(|i| (0..7).map(|j| vectors[k][i] * matrix[i][j] * vectors[l][j]).sum::<f64>()).sum()
-        };
-        let turned: [[f64; 7]; 7] = std::array::from_fn(|k| {
-            std::array::from_fn(|l| lost * inverse[k] * apply(&outer, k, l) * inverse[l])
-        });
-        let unit: [f64; 7] = std::array::from_fn(|k| if (3..6).contains(&k) { 1.0 } else { 1.0 / measures.lever });
-        // The eigenvectors in the coordinates of the fixed cloud.
-        let back = self.turns[1].inverse().rotation();
-        let vectors = vectors.map(|[a, b, c, d, e, f, g]| {
-            let ([a, b, c], [d, e, f]) = (rotate(&back, [a, b, c]), rotate(&back, [d, e, f]));
-            [a, b, c, d, e, f, g]
-        });
-        let matrix = std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                let sum: f64 = (0..7)
-                    .map(|k| (0..7).map(|l| vectors[k][i] * turned[k][l] * vectors[l][j]).sum::<f64>())
-                    .sum();
-                sum * unit[i] * unit[j]
-            })
-        });
-        Some(Covariance { matrix, center: rotate(&back, measures.about), lever: measures.lever, blocks: count })
+        Some(blocks)
+    }
+}
+
+/// The name of a motion: its largest part.
+fn direction(motion: &[f64; 7]) -> FreeDirection {
+    let [turn, slide] = [[motion[0], motion[1], motion[2]], [motion[3], motion[4], motion[5]]];
+    // The sign is free; the largest part is positive.
+    let unit = |v: [f64; 3]| {
+        let largest = v.into_iter().fold(0.0, |m: f64, x| if x.abs() > m.abs() { x } else { m });
+        times(largest.signum() / norm(v), v)
+    };
+    if motion[6].abs() > norm(turn).max(norm(slide)) {
+        FreeDirection::Scaling
+    } else if norm(slide) >= norm(turn) {
+        FreeDirection::Sliding(unit(slide))
+    } else {
+        FreeDirection::Turning(unit(turn))
     }
 }

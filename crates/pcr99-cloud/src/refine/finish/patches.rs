@@ -5,7 +5,7 @@
 
 use pcr99_base::{
     kernel::least_directions::{Moments, least_directions},
-    vector::{dot, minus, plus, rotate, times},
+    vector::{distance_sq, dot, minus, plus, rotate, times},
 };
 use rayon::prelude::*;
 
@@ -70,10 +70,12 @@ pub(super) struct Plane {
     pub(super) sum_sq: f64,
     /// Number of points; 0 where there is no plane.
     pub(super) count: f64,
+    /// Whether the smallest cells gave it.
+    pub(super) is_finest: bool,
 }
 
 impl Plane {
-    pub(super) const NONE: Self = Self { mean: [0.0; 3], normal: [0.0; 3], sum_sq: 0.0, count: 0.0 };
+    pub(super) const NONE: Self = Self { mean: [0.0; 3], normal: [0.0; 3], sum_sq: 0.0, count: 0.0, is_finest: false };
 }
 
 /// The cells of a cloud of one size.
@@ -168,6 +170,7 @@ impl Cells {
             normal,
             sum_sq: (squares - sum.count * offset * offset).max(0.0),
             count: sum.count,
+            is_finest: false,
         }
     }
 
@@ -187,7 +190,7 @@ impl Cells {
 
     /// Whether a plane lies well inside of its cells.
     fn is_clear(&self, plane: &Plane) -> bool {
-        let limit = self.size / std::env::var("CL").map_or(CLEARANCE, |x| x.parse().unwrap());
+        let limit = self.size / CLEARANCE;
         plane.count > 0.0 && plane.sum_sq <= plane.count * limit * limit
     }
 }
@@ -270,10 +273,10 @@ impl Surface {
     /// The plane near `point`: of the smallest cells that have enough points and lie clearly on both sides of it.
     pub(super) fn plane(&self, point: [f64; 3]) -> Plane {
         let mut last = Plane::NONE;
-        for cells in &self.levels {
+        for (level, cells) in self.levels.iter().enumerate() {
             let plane = cells.plane(point);
             if cells.is_clear(&plane) {
-                return plane;
+                return Plane { is_finest: level == 0, ..plane };
             }
             if plane.count > 0.0 {
                 last = plane;
@@ -282,8 +285,29 @@ impl Surface {
         last
     }
 
-    /// A number that is the same for two points only if their planes are.
-    pub(super) fn plane_key(&self, point: [f64; 3]) -> u64 {
-        key_of(point, 2.0 / self.size()).unwrap_or(u64::MAX)
+    /// The mean of the points of the cell, of those around the corner nearest to `point`, whose mean is nearest; without a normal.
+    pub(super) fn nearest(&self, point: [f64; 3]) -> Plane {
+        let Cells { size, table, cells } = &self.levels[0];
+        let Some(key) = key_of(point.map(|x| x + 0.5 * size), 1.0 / size) else { return Plane::NONE };
+        let mean = |key: u64| {
+            let cell = &cells[table.find(key)?];
+            Some((plus(middle_of_cell(key, *size), cell.sum.map(|x| x / cell.count)), cell.count))
+        };
+        let nearer = |a: &([f64; 3], f64), b: &([f64; 3], f64)| {
+            distance_sq(a.0, point).total_cmp(&distance_sq(b.0, point))
+        };
+        let found = keys_at_corner(key).into_iter().filter_map(mean).min_by(nearer);
+        found.map_or(Plane::NONE, |(mean, count)| Plane { mean, count, ..Plane::NONE })
+    }
+
+    /// A number that is the same for two points only if they have the same plane; `plane` is that of one of them.
+    pub(super) fn plane_key(&self, point: [f64; 3], plane: &Plane) -> u64 {
+        let size = self.size();
+        let key = match plane.is_finest {
+            true => key_of(point.map(|x| x + 0.5 * size), 1.0 / size),
+            // The corners of all sizes of cells that are nearest to a point depend on its half cell.
+            false => key_of(point, 2.0 / size),
+        };
+        key.unwrap_or(u64::MAX)
     }
 }
