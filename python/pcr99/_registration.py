@@ -355,17 +355,28 @@ class CloudRegistration(Registration):
         return self._document.rmse
 
     @property
-    def information(self) -> Optional[Floats]:
-        """Information matrix, the inverse of the covariance of the pose; 6×6, or 7×7 with an estimated scale.
+    def covariance(self) -> Optional[Floats]:
+        """Covariance of the transform; 6×6, or 7×7 with an estimated scale; ``None`` where the overlap has too few points.
 
-        Its order is rotation, translation, log scale, of a small motion about ``information_center`` after the transform.
+        It is that of a small motion about ``information_center`` after the transform, in the axes of the target. Its order is rotation
+        (radians), translation (target units), relative change of scale.
         """
+        return _read_only(self._document.covariance)
+
+    @property
+    def information(self) -> Optional[Floats]:
+        """Information matrix: the inverse of ``covariance``."""
         return _read_only(self._document.information)
 
     @property
     def information_center(self) -> Optional[Floats]:
-        """Center of the overlap in target coordinates. ``information`` refers to it."""
+        """Center of the overlap in target coordinates. ``covariance`` and ``information`` refer to it."""
         return _read_only(self._document.information_center)
+
+    @property
+    def free_directions(self) -> list[str]:
+        """Motions that the data do not hold, for instance ``sliding along (0.99, 0.05, 0.12)``."""
+        return self._document.free_directions
 
     @property
     def voxel(self) -> float:

@@ -237,12 +237,18 @@ impl Document {
     }
 
     #[getter]
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        square(py, self.cloud().and_then(|document| document.covariance.as_ref()))
+    }
+
+    #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        let Some(rows) = self.cloud().and_then(|document| document.information.as_ref()) else {
-            return Ok(None);
-        };
-        let columns = rows.first().map_or(0, Vec::len);
-        rows.concat().into_pyarray(py).reshape([rows.len(), columns]).map(Some)
+        square(py, self.cloud().and_then(|document| document.information.as_ref()))
+    }
+
+    #[getter]
+    fn free_directions(&self) -> Vec<String> {
+        self.cloud().map_or(Vec::new(), |document| document.free_directions.clone())
     }
 
     #[getter]
@@ -294,4 +300,9 @@ fn candidate_fields<'py>(
 
 fn matrix_array<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyArray2<f64>>> {
     array(py, matrix.to_vec())
+}
+
+/// A square matrix as an array.
+fn square<'py>(py: Python<'py>, rows: Option<&Vec<Vec<f64>>>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+    rows.map(|rows| rows.concat().into_pyarray(py).reshape([rows.len(), rows.len()])).transpose()
 }

@@ -3,6 +3,7 @@
 use pcr99::{Registration, Similarity, StopReason};
 use pcr99_cloud::{
     CloudRegistration,
+    refine::finish::Covariance,
     register::{CloudSummary, PoseCandidate, PoseRival},
     verify::Assessment,
 };
@@ -86,6 +87,7 @@ impl CloudDocument {
             Some(request) => Some(StopReason::from(request)),
             None => matches.map(|m| m.stopped_because),
         };
+        let covariance = found.covariance.as_ref();
         Self {
             schema: SCHEMA,
             program: PROGRAM.to_owned(),
@@ -101,8 +103,11 @@ impl CloudDocument {
             translation: model.map(Similarity::translation),
             fit: found.assessment.map(Into::into),
             rmse: found.rmse,
-            information: found.information.clone(),
-            information_center: found.information_center,
+            covariance: covariance.map(|covariance| covariance.matrix.clone()),
+            information: covariance.map(Covariance::information),
+            information_center: covariance.map(|covariance| covariance.center),
+            free_directions: covariance
+                .map_or(Vec::new(), |covariance| covariance.free.iter().map(ToString::to_string).collect()),
             voxel: found.voxel,
             clouds: Clouds { source: found.source.into(), target: found.target.into() },
             correspondences: matches.map_or(0, |m| m.matches),

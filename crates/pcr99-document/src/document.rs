@@ -131,17 +131,23 @@ pub struct CloudDocument {
     /// How well the clouds fit under the transform; null without a solution.
     #[serde(deserialize_with = "required")]
     pub fit: Option<Fit>,
-    /// Root mean square distance of the overlapping source points from the tangent planes (or points) of the target, in target
+    /// Root mean square distance of the points of the overlap from the tangent planes (or points) of the other cloud, in target
     /// units; null without a solution.
     #[serde(deserialize_with = "required")]
     pub rmse: Option<f64>,
-    /// Inverse covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in target units
-    /// and radians: 6×6 for `(ω, t)` with a known scale, 7×7 for `(ω, t, σ)` otherwise. Residuals count as independent.
+    /// Covariance of a small further motion `p + ω × (p − c) + t + σ·(p − c)` of the moved points `p`, in target units and
+    /// radians: 6×6 for `(ω, t)` with a known scale, 7×7 for `(ω, t, σ)` otherwise; null where the overlap has too few points.
+    #[serde(deserialize_with = "required")]
+    pub covariance: Option<Vec<Vec<f64>>>,
+    /// Inverse of the covariance.
     #[serde(deserialize_with = "required")]
     pub information: Option<Vec<Vec<f64>>>,
-    /// The point `c` of the information: the centre of the overlap, in target coordinates.
+    /// The point `c` of both: the centre of the overlap, in target coordinates.
     #[serde(deserialize_with = "required")]
     pub information_center: Option<[f64; 3]>,
+    /// Motions that the data do not hold, in words, for instance `sliding along (0.99, 0.05, 0.12)`. Their standard deviation in
+    /// the covariance is as large as the overlap.
+    pub free_directions: Vec<String>,
     /// Edge of a voxel, in target units.
     pub voxel: f64,
     /// Point counts of both clouds.

@@ -107,6 +107,7 @@ fn check(document: &Document) -> Result<(), Error> {
             translation,
             candidates,
             rival,
+            covariance,
             information,
             voxel,
             ..
@@ -115,10 +116,11 @@ fn check(document: &Document) -> Result<(), Error> {
             if *voxel <= 0.0 {
                 return Err(Error::field("voxel", "must be positive"));
             }
-            if let Some(rows) = information {
+            for (name, matrix) in [("covariance", covariance), ("information", information)] {
+                let Some(rows) = matrix else { continue };
                 let square = rows.iter().all(|row| row.len() == rows.len());
                 if !square || ![6, 7].contains(&rows.len()) {
-                    return Err(Error::field("information", "must be a 6×6 or 7×7 matrix"));
+                    return Err(Error::field(name, "must be a 6×6 or 7×7 matrix"));
                 }
             }
             check_transform(status, transform.as_ref(), *scale, *rotation, *translation)?;

@@ -181,8 +181,10 @@ fn of_clouds() -> impl Strategy<Value = Document> {
                 translation: model.map(Similarity::translation),
                 fit: parts.0,
                 rmse: parts.1,
+                covariance: parts.2.clone(),
                 information: parts.2,
                 information_center: parts.3,
+                free_directions: Vec::new(),
                 voxel: numbers.0,
                 clouds: numbers.3,
                 correspondences: inliers.0,
@@ -366,6 +368,7 @@ fn codes_of_clouds_are_known() {
         Doubt::Underconstrained { rigidity: 0.0 },
         Doubt::FreeSpace { fraction: 0.3 },
         Doubt::SizeMismatch { ratio: 100.0 },
+        Doubt::NotConverged { steps: 11 },
     ];
     let codes: Vec<DoubtCode> =
         doubts.iter().map(|doubt| doubt.code().parse().expect("a known code")).collect();

@@ -3,9 +3,7 @@
 use pcr99::{Counters, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
 
 use super::{Doubt, NotRefuted};
-use crate::{
-    orient::Orientation, prepare::PreparedCloud, refine::finish::Covariance, verify::Assessment,
-};
+use crate::{orient::Orientation, prepare::PreparedCloud, refine::finish::Covariance, verify::Assessment};
 
 /// Point counts of one cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +155,7 @@ pub struct CloudRegistration {
     pub matches: Option<MatchSummary>,
     /// The poses that were compared with the clouds, best first. The first is the answer.
     pub candidates: Vec<PoseCandidate>,
-    /// The rounds of the registration, in their order, with counts and doubts. Empty when the caller stopped it before the first.
+    /// The rounds of the registration, in their order, with counts and doubts. Empty when the caller stopped it before the first, and without a search.
     pub rounds: Vec<SearchRound>,
     /// Edge of a voxel, in target units.
     pub voxel: f64,
@@ -183,6 +181,10 @@ impl CloudRegistration {
     pub fn reason(&self) -> String {
         match &self.doubt {
             Some(doubt) => doubt.to_string(),
+            None if self.rounds.is_empty() => {
+                "the refinement converged, the surfaces fit, and no motion is free; no other pose was looked for"
+                    .to_owned()
+            }
             None => "matches, overlap and normals agree, and no other pose fits nearly as well".to_owned(),
         }
     }

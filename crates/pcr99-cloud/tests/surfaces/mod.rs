@@ -55,7 +55,12 @@ pub fn scene(name: &str, random: &mut Random) -> Surface {
                 let (x, y) = (between(random, 0.8, 7.2), between(random, 0.8, 4.2));
                 let half: [f64; 3] = std::array::from_fn(|_| between(random, 0.15, 0.6));
                 let angle = between(random, 0.0, 3.0);
-                block(&mut quads, [x - half[0], y - half[1], 0.0], [x + half[0], y + half[1], 2.0 * half[2]], angle);
+                block(
+                    &mut quads,
+                    [x - half[0], y - half[1], 0.0],
+                    [x + half[0], y + half[1], 2.0 * half[2]],
+                    angle,
+                );
             }
         }
         "hall" => {
@@ -63,7 +68,12 @@ pub fn scene(name: &str, random: &mut Random) -> Surface {
             for k in 0..8 {
                 let (x, y) = (3.5 + 7.0 * f64::from(k % 4), 5.0 + 8.0 * f64::from(k / 4));
                 let half = between(random, 0.3, 0.5);
-                block(&mut quads, [x - half, y - half, 0.0], [x + half, y + half, 7.0], between(random, 0.0, 1.5));
+                block(
+                    &mut quads,
+                    [x - half, y - half, 0.0],
+                    [x + half, y + half, 7.0],
+                    between(random, 0.0, 1.5),
+                );
             }
         }
         "street" => {
@@ -74,12 +84,22 @@ pub fn scene(name: &str, random: &mut Random) -> Surface {
                     let long = between(random, 5.0, 12.0);
                     let near = between(random, 9.0, 11.5);
                     let (y0, y1) = (side * near, side * 12.0);
-                    block(&mut quads, [x, y0.min(y1), 0.0], [x + long, y0.max(y1), between(random, 4.0, 9.0)], 0.0);
+                    block(
+                        &mut quads,
+                        [x, y0.min(y1), 0.0],
+                        [x + long, y0.max(y1), between(random, 4.0, 9.0)],
+                        0.0,
+                    );
                     x += long + between(random, 0.5, 2.0);
                 }
                 for _ in 0..6 {
                     let (x, y) = (between(random, -36.0, 32.0), side * between(random, 5.0, 6.0));
-                    block(&mut quads, [x, y - 0.9, 0.3], [x + 4.2, y + 0.9, 1.4], between(random, -0.05, 0.05));
+                    block(
+                        &mut quads,
+                        [x, y - 0.9, 0.3],
+                        [x + 4.2, y + 0.9, 1.4],
+                        between(random, -0.05, 0.05),
+                    );
                 }
             }
         }
@@ -120,7 +140,8 @@ impl Surface {
         match self {
             Self::Quads(quads) => {
                 let low = quads.iter().map(|q| q[0][0]).fold(f64::INFINITY, f64::min);
-                let high = quads.iter().map(|q| q[0][0] + q[1][0].max(0.0) + q[2][0].max(0.0)).fold(low, f64::max);
+                let high =
+                    quads.iter().map(|q| q[0][0] + q[1][0].max(0.0) + q[2][0].max(0.0)).fold(low, f64::max);
                 let (from, to) = (low + from * (high - low), low + to * (high - low));
                 let mut sums = Vec::new();
                 let mut sum = 0.0;
@@ -152,8 +173,11 @@ impl Surface {
                     let length = way.iter().map(|x| x * x).sum::<f64>().sqrt();
                     let [x, y, z] = way.map(|x| x / length);
                     if (from..=to).contains(&(0.5 + 0.5 * x)) {
-                        let radius: f64 =
-                            1.0 + waves.iter().map(|[h, u, v, w, p]| h * (u * x + v * y + w * z + p).sin()).sum::<f64>();
+                        let radius: f64 = 1.0
+                            + waves
+                                .iter()
+                                .map(|[h, u, v, w, p]| h * (u * x + v * y + w * z + p).sin())
+                                .sum::<f64>();
                         points.push(noisy(random, [x, y, z].map(|x| radius * x)));
                     }
                 }
@@ -216,7 +240,8 @@ impl Recipe {
         // A turned target as well: walls are parallel to the grid in no cloud, in one of three cases in both.
         let turn = match seed % 3 {
             0 => Similarity::IDENTITY,
-            _ => Similarity::from_quaternion(1.0, std::array::from_fn(|_| random.gaussian()), [0.0; 3]).expect("one"),
+            _ => Similarity::from_quaternion(1.0, std::array::from_fn(|_| random.gaussian()), [0.0; 3])
+                .expect("one"),
         };
         let back = if seed % 3 == 0 { Similarity::from_translation(shift) } else { back };
         Case {

@@ -7,20 +7,22 @@
 use pcr99::Similarity;
 use pcr99_base::{
     eigen::symmetric_eigen,
-    vector::{norm, rotate, solve_positive, times},
+    vector::{minus, norm, rotate, solve_positive, times},
 };
 
 use super::{Finish, Residual};
 use crate::grid::{KeyTable, key_of};
 
-/// Edge of a block, in cells.
-const BLOCK: f64 = 8.0;
 /// Step of the differences, in units of the scatter of points about their planes.
 const STEP: f64 = 0.5;
 /// Smallest and largest step, in cells. A larger one takes more time, because more patches have new planes.
 const STEP_RANGE: [f64; 2] = [0.02, 0.06];
 /// Number of patches for the differences.
-const PROBES: usize = 3000;
+const PROBES: usize = 4000;
+/// A step below this fraction of the standard deviation is small.
+const SMALL: f64 = 0.3;
+/// A direction is weak when its eigenvalue of `A` is below this fraction of the mean.
+const WEAK: f64 = 0.1;
 /// A direction is held when its eigenvalue of `A` is at least this fraction of the mean, and its standard deviation is less than half a cell: beyond, the
 /// patches would have other planes. A corridor whose only relief are ten doors has a fraction of about 0.0005.
 const HELD: f64 = 1e-3;
@@ -69,7 +71,6 @@ impl Covariance {
     #[must_use]
     pub fn in_frame(&self, frame: &Similarity) -> Self {
         let (rotation, scale) = (frame.rotation(), frame.scale());
-        let size = self.matrix.len();
         // Derivative of the new unknowns by the old ones.
         let change = |i: usize, j: usize| match (i / 3, j / 3) {
             (0, 0) => rotation[i][j],
@@ -77,22 +78,42 @@ impl Covariance {
             (2, 2) => 1.0,
             _ => 0.0,
         };
-        let element = |i: usize, j: usize| {
-            let row = |k: usize| (0..size).map(|l| self.matrix[k][l] * change(j, l)).sum::<f64>();
-            (0..size).map(|k| change(i, k) * row(k)).sum::<f64>()
-        };
         let free = self.free.iter().map(|free| match *free {
-            FreeDirection::Sliding(way) => FreeDirection::Sliding(rotate(&rotation, way)),
-            FreeDirection::Turning(axis) => FreeDirection::Turning(rotate(&rotation, axis)),
+            FreeDirection::Sliding(way) => FreeDirection::Sliding(unsigned(rotate(&rotation, way))),
+            FreeDirection::Turning(axis) => FreeDirection::Turning(unsigned(rotate(&rotation, axis))),
             FreeDirection::Scaling => FreeDirection::Scaling,
         });
         Self {
-            // One half is computed, so that the matrix is symmetric to the bit.
-            matrix: (0..size).map(|i| (0..size).map(|j| element(i.max(j), i.min(j))).collect()).collect(),
+            matrix: self.changed(change),
             center: frame.apply(self.center),
             lever: scale * self.lever,
             free: free.collect(),
         }
+    }
+
+    /// The matrix of new unknowns, whose derivatives by the present ones are given.
+    fn changed(&self, change: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
+        let size = self.matrix.len();
+        let element = |i: usize, j: usize| {
+            let row = |k: usize| (0..size).map(|l| self.matrix[k][l] * change(j, l)).sum::<f64>();
+            (0..size).map(|k| change(i, k) * row(k)).sum::<f64>()
+        };
+        // One half is computed, so that the matrix is symmetric to the bit.
+        (0..size).map(|i| (0..size).map(|j| element(i.max(j), i.min(j))).collect()).collect()
+    }
+
+    /// The same covariance about another point, in the same coordinates.
+    #[must_use]
+    pub fn about(&self, center: [f64; 3]) -> Self {
+        let [x, y, z] = minus(center, self.center);
+        // The other point moves by t + ω × d + σ·d.
+        let turned = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]];
+        let change = |i: usize, j: usize| match (i / 3, j / 3) {
+            (1, 0) => turned[i - 3][j],
+            (1, 2) => [x, y, z][i - 3],
+            _ => f64::from(u8::from(i == j)),
+        };
+        Self { matrix: self.changed(change), center, lever: self.lever, free: self.free.clone() }
     }
 
     /// Inverse of the matrix.
@@ -124,32 +145,41 @@ pub(super) struct Slope {
 }
 
 impl Slope {
+    /// The motion that makes the score zero, along the eigenvectors.
+    fn along(&self, score: &[f64; 7]) -> [f64; 7] {
+        std::array::from_fn(|k| {
+            -self.inverse[k] * self.vectors[k].iter().zip(score).map(|(v, x)| v * x).sum::<f64>()
+        })
+    }
+
+    /// Whether that motion is small beside these standard deviations along the eigenvectors.
+    pub(super) fn is_small(&self, score: &[f64; 7], deviations: &[f64; 7]) -> bool {
+        self.along(score).iter().zip(deviations).all(|(x, deviation)| x.abs() <= SMALL * deviation)
+    }
+
     /// The motion that makes the score zero.
     pub(super) fn step(&self, score: &[f64; 7]) -> [f64; 7] {
-        let along: [f64; 7] = std::array::from_fn(|k| {
-            -self.inverse[k] * self.vectors[k].iter().zip(score).map(|(v, x)| v * x).sum::<f64>()
-        });
+        let along = self.along(score);
         std::array::from_fn(|i| (0..7).map(|k| along[k] * self.vectors[k][i]).sum())
     }
 }
 
-impl Finish {
+impl Finish<'_> {
     /// The derivative of the score at a pose between patches.
     pub(super) fn slope(&self, pose: &Similarity) -> Slope {
         let unknowns = self.unknowns();
         let [least, most] = STEP_RANGE.map(|step| step * self.cell());
         let step = (STEP * self.scatter()).clamp(least, most);
         let stride = self.pairings.iter().map(Vec::len).sum::<usize>().div_ceil(PROBES).max(1);
+        // Derivative of the score along a motion.
+        let along = |way: [f64; 7], stride: usize| -> [f64; 7] {
+            let ends = [step, -step]
+                .map(|step| self.score(&self.measures.moved(pose, &way.map(|x| step * x)), stride));
+            std::array::from_fn(|i| stride as f64 * (ends[0][i] - ends[1][i]) / (2.0 * step))
+        };
         let mut slope = [[0.0; 7]; 7];
-        for k in 0..unknowns {
-            let ends = [step, -step].map(|step| {
-                let mut x = [0.0; 7];
-                x[k] = step;
-                self.score(&self.measures.moved(pose, &x), stride)
-            });
-            for (i, row) in slope.iter_mut().enumerate() {
-                row[k] = stride as f64 * (ends[0][i] - ends[1][i]) / (2.0 * step);
-            }
+        for (k, column) in slope.iter_mut().enumerate().take(unknowns) {
+            *column = along(std::array::from_fn(|i| f64::from(u8::from(i == k))), stride);
         }
         let mean = (0..6).map(|k| slope[k][k]).sum::<f64>() / 6.0;
         let symmetric: [[f64; 7]; 7] = std::array::from_fn(|i| {
@@ -160,12 +190,26 @@ impl Finish {
             })
         });
         let (values, vectors) = symmetric_eigen(&symmetric);
+        // Weak directions once more, with all patches: a small error of a slope turns them.
+        let mut better: [[f64; 7]; 7] =
+            std::array::from_fn(|k| std::array::from_fn(|l| if k == l { values[k] } else { 0.0 }));
+        for k in (0..7).filter(|&k| values[k] < WEAK * mean) {
+            let derivative = along(vectors[k], 1);
+            for (l, vector) in vectors.iter().enumerate() {
+                let product: f64 = vector.iter().zip(derivative).map(|(v, x)| v * x).sum();
+                better[k][l] = product;
+                better[l][k] = product;
+            }
+        }
+        let (values, turns) = symmetric_eigen(&better);
+        let vectors =
+            turns.map(|turn| std::array::from_fn(|i| (0..7).map(|k| turn[k] * vectors[k][i]).sum()));
         let inverse = values.map(|value| if value > HELD * mean { 1.0 / value } else { 0.0 });
         Slope { vectors, inverse }
     }
 
-    /// Covariance of a pose between patches, about the middle of the fixed cloud.
-    pub(super) fn covariance(&mut self, pose: &Similarity, slope: &Slope) -> Option<Covariance> {
+    /// Covariance of a pose between patches, in the coordinates of the fixed cloud, and the standard deviations along the eigenvectors.
+    pub(super) fn covariance(&mut self, pose: &Similarity, slope: &Slope) -> Option<(Covariance, [f64; 7])> {
         let unknowns = self.unknowns();
         let measures = self.measures;
         let blocks = self.block_scores(pose)?;
@@ -214,13 +258,14 @@ impl Finish {
         let matrix =
             (0..unknowns).map(|i| (0..unknowns).map(|j| element(i.max(j), i.min(j))).collect()).collect();
         let inner = Covariance { matrix, center: measures.about, lever: measures.lever, free };
-        Some(inner.in_frame(&self.turns[1].inverse()))
+        let deviations = std::array::from_fn(|k| turned[k][k].sqrt());
+        Some((inner.in_frame(&self.prepared.turns[1].inverse()), deviations))
     }
 
     /// Scores summed over blocks of space.
     fn block_scores(&mut self, pose: &Similarity) -> Option<Vec<[f64; 7]>> {
         let measures = self.measures;
-        let inverse = 1.0 / (BLOCK * self.cell());
+        let inverse = 1.0 / self.prepared.block;
         let part = |list: &mut Vec<_>, r: Residual| {
             let factor = measures.weight(&r) * r.value;
             list.push((key_of(r.at, inverse), measures.row(&r).map(|x| x * factor)));
@@ -241,16 +286,17 @@ impl Finish {
 /// The name of a motion: its largest part.
 fn direction(motion: &[f64; 7]) -> FreeDirection {
     let [turn, slide] = [[motion[0], motion[1], motion[2]], [motion[3], motion[4], motion[5]]];
-    // The sign is free; the largest part is positive.
-    let unit = |v: [f64; 3]| {
-        let largest = v.into_iter().fold(0.0, |m: f64, x| if x.abs() > m.abs() { x } else { m });
-        times(largest.signum() / norm(v), v)
-    };
     if motion[6].abs() > norm(turn).max(norm(slide)) {
         FreeDirection::Scaling
     } else if norm(slide) >= norm(turn) {
-        FreeDirection::Sliding(unit(slide))
+        FreeDirection::Sliding(unsigned(slide))
     } else {
-        FreeDirection::Turning(unit(turn))
+        FreeDirection::Turning(unsigned(turn))
     }
+}
+
+/// The unit vector along `v` or against it, whose largest part is positive: the sign of a free direction has no meaning.
+fn unsigned(v: [f64; 3]) -> [f64; 3] {
+    let largest = v.into_iter().fold(0.0, |m: f64, x| if x.abs() > m.abs() { x } else { m });
+    times(largest.signum() / norm(v), v)
 }

@@ -6,6 +6,8 @@
 
 mod covariance;
 mod patches;
+#[cfg(test)]
+mod tests;
 
 use pcr99::Similarity;
 use pcr99_base::{
@@ -23,7 +25,9 @@ const CHUNK: usize = 512;
 /// Mean number of points of a cell: with the eight cells of a plane, enough for its normal.
 const CELL_POINTS: f64 = 4.0;
 /// Largest number of cells.
-const MOST_CELLS: f64 = 5000.0;
+const MOST_CELLS: f64 = 20_000.0;
+/// Factor by which the gate narrows at each step.
+const GATE_STEP: f64 = 0.3;
 /// Largest number of steps.
 const MOST_STEPS: usize = 8;
 /// Number of the first steps after which the scale of the residuals is measured again.
@@ -33,6 +37,8 @@ const SLOPE_STEPS: usize = 3;
 /// Quaternions of the rotations of the two clouds before their points are sorted into cells. Walls and levelled scans are then not parallel to the cells, nor
 /// the cells of one cloud to those of the other, so that what the borders of cells do to planes has no common direction.
 const TURNS: [[f64; 4]; 2] = [[1.0, 0.31, -0.17, 0.23], [1.0, -0.13, 0.29, -0.37]];
+/// Edge of a block over which scores are summed, in the largest cells of patches.
+const BLOCK: f64 = 6.0;
 /// Tukey's constant: 95 % efficiency on Gaussian residuals.
 const TUKEY: f64 = 4.685;
 /// Median of the squares of standard Gaussian numbers.
@@ -67,6 +73,8 @@ struct Residual {
     value: f64,
     /// Square over the variance that the scatter of the points predicts.
     surprise: f64,
+    /// That variance.
+    expected: f64,
     /// Weight before Tukey's.
     weight: f64,
     /// Scatter of the points about their plane, squared.
@@ -97,9 +105,7 @@ impl Sums {
         for i in 0..7 {
             let weighted = weight * row[i];
             self.score[i] += weighted * value;
-            for j in 0..=i {
-                self.matrix[i][j] += weighted * row[j];
-            }
+            self.matrix[i].iter_mut().zip(&row[..=i]).for_each(|(sum, x)| *sum += weighted * x);
         }
         self.count += 1;
     }
@@ -137,6 +143,9 @@ struct Measures {
     typical: f64,
     /// Squared scale of the residuals, in units of what the scatter predicts.
     spread: f64,
+    /// Residuals below this length always count. It begins with what the start may be off, and narrows to the scatter of the points: a wall would otherwise be
+    /// taken for an outlier, because the floor fits already.
+    gate: f64,
     /// Middle of the residuals.
     about: [f64; 3],
     /// Their root mean square distance from it. It is the unit of rotations: one unit moves a typical point by one unit of length.
@@ -154,7 +163,8 @@ impl Measures {
 
     /// Weight of a residual.
     fn weight(&self, residual: &Residual) -> f64 {
-        let share = residual.surprise / (TUKEY * TUKEY * self.spread);
+        let limit_sq = (TUKEY * TUKEY * self.spread * residual.expected).max(self.gate * self.gate);
+        let share = residual.surprise * residual.expected / limit_sq;
         if share < 1.0 { residual.weight * (1.0 - share) * (1.0 - share) } else { 0.0 }
     }
 
@@ -204,10 +214,10 @@ impl<'a> Comparison<'a> {
     fn update(&self, side: usize, pairing: &mut Pairing, place: [f64; 3]) {
         let surface = &self.surfaces[1 - side];
         if self.kind == Refinement::PointToPoint {
-            pairing.plane = surface.nearest(place);
-        } else if surface.plane_key(place, &pairing.plane) != pairing.key {
-            pairing.plane = surface.plane(place);
-            pairing.key = surface.plane_key(place, &pairing.plane);
+            pairing.plane = surface.nearest(place, &pairing.patch);
+        } else if surface.plane_key(place, &pairing.patch, &pairing.plane) != pairing.key {
+            pairing.plane = surface.plane(place, &pairing.patch);
+            pairing.key = surface.plane_key(place, &pairing.patch, &pairing.plane);
         }
     }
 
@@ -231,26 +241,26 @@ impl<'a> Comparison<'a> {
             _ => [place, self.back.apply(patch.middle)].map(|p| turned(times(unit, minus(plane.mean, p)))),
         };
         let (at, normal) = if side == 0 { (place, plane.normal) } else { (patch.at, turned(plane.normal)) };
-        let residual = |direction: [f64; 3], surprise: f64, weight: f64| {
-            Residual {
-                at,
-                normal: direction,
-                value: dot(direction, value),
-                surprise,
-                weight,
-                variance,
-                points: patch.count,
-            }
+        let residual = |direction: [f64; 3], surprise: f64, weight: f64| Residual {
+            at,
+            normal: direction,
+            value: dot(direction, value),
+            surprise,
+            expected,
+            weight,
+            variance,
+            points: patch.count,
         };
         let across = dot(normal, around);
         let surprise = across * across / expected;
         match self.kind {
             Refinement::PointToPoint => {
-                let surprise = dot(value, value) / (3.0 * self.typical);
+                let expected = self.typical;
+                let surprise = dot(value, value) / (3.0 * expected);
                 let weight = patch.count / self.typical;
                 let variance = dot(value, value) / 3.0;
                 for axis in AXES {
-                    found(Residual { variance, ..residual(axis, surprise, weight) });
+                    found(Residual { variance, expected, ..residual(axis, surprise, weight) });
                 }
             }
             Refinement::PlaneToPlane => {
@@ -289,14 +299,50 @@ fn inverse_root(c: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     rows.iter().flatten().all(|x| x.is_finite()).then_some(rows)
 }
 
-/// The last stage for two clouds.
+/// Two clouds, prepared for the last stage.
 #[derive(Debug)]
-pub struct Finish {
+pub struct Surfaces {
+    /// The moving and the fixed one.
     surfaces: [Surface; 2],
-    /// Patches of the moving and of the fixed cloud.
-    pairings: [Vec<Pairing>; 2],
+    patches: [Vec<Patch>; 2],
     /// Rotations from the coordinates of the clouds to those of the patches.
     turns: [Similarity; 2],
+    /// Edge of the blocks over which scores are summed, in fixed units.
+    block: f64,
+}
+
+impl Surfaces {
+    /// Sums the points of both clouds in cells of this size, in fixed units; larger where the noise asks for it. `scale` is the number of fixed units per
+    /// moving unit, at least approximately. Where a surface is flat, cells are merged, except for [`Refinement::PointToPoint`].
+    pub fn new(moving: &[[f64; 3]], fixed: &[[f64; 3]], cell: f64, scale: f64, kind: Refinement) -> Self {
+        let turns = TURNS.map(|quaternion| Similarity::new_unchecked(1.0, rotation_of(quaternion), [0.0; 3]));
+        let (mut of_moving, mut of_fixed) = rayon::join(
+            || Surface::of(moving, &turns[0].rotation(), cell / scale),
+            || Surface::of(fixed, &turns[1].rotation(), cell),
+        );
+        // Cells of equal size, so that what planes miss of a curved surface cancels.
+        let size = (scale * of_moving.size()).max(of_fixed.size());
+        of_moving.coarsen(size / scale);
+        of_fixed.coarsen(size);
+        // Means of large cells are too coarse to be paired as points.
+        let coarse = match kind {
+            Refinement::PointToPoint => 0,
+            _ => of_moving.grow().max(of_fixed.grow()),
+        };
+        let mut surfaces = [of_moving, of_fixed];
+        surfaces.iter_mut().for_each(|surface| surface.grow_to(coarse));
+        let block = BLOCK * f64::from(1_u32 << coarse) * surfaces[1].size();
+        let patches = surfaces.each_ref().map(|surface| surface.patches(coarse));
+        Self { surfaces, patches, turns, block }
+    }
+}
+
+/// The last stage for two clouds.
+#[derive(Debug)]
+pub struct Finish<'a> {
+    prepared: &'a Surfaces,
+    /// Patches of the moving and of the fixed cloud.
+    pairings: [Vec<Pairing>; 2],
     measures: Measures,
 }
 
@@ -317,52 +363,38 @@ pub struct Finished {
     pub covariance: Option<Covariance>,
 }
 
-impl Finish {
-    /// Sums the points of both clouds in cells of this size, in fixed units; larger where the noise asks for it.
-    pub fn new(
-        moving: &[[f64; 3]],
-        fixed: &[[f64; 3]],
-        cell: f64,
-        start: &Similarity,
-        kind: Refinement,
-        with_scale: bool,
-    ) -> Self {
-        let scale = start.scale();
-        let turns = TURNS.map(|quaternion| Similarity::new_unchecked(1.0, rotation_of(quaternion), [0.0; 3]));
-        let mut of_moving = Surface::of(moving, &turns[0].rotation(), cell / scale);
-        let mut of_fixed = Surface::of(fixed, &turns[1].rotation(), cell);
-        // Cells of equal size, so that what planes miss of a curved surface cancels.
-        let size = (scale * of_moving.size()).max(of_fixed.size());
-        of_moving.coarsen(size / scale);
-        of_fixed.coarsen(size);
-        let surfaces = [of_moving, of_fixed];
-        let pairings = surfaces.each_ref().map(|surface| {
+impl<'a> Finish<'a> {
+    /// Compares the patches under `start`.
+    pub fn new(prepared: &'a Surfaces, start: &Similarity, kind: Refinement, with_scale: bool) -> Self {
+        let pairings = std::array::from_fn(|side| {
             let normal = |patch: &Patch| match kind {
-                Refinement::PlaneToPlane => surface.plane(patch.at).normal,
+                Refinement::PlaneToPlane => prepared.surfaces[side].normal(patch),
                 _ => [0.0; 3],
             };
-            let new = |patch| Pairing { patch, own: normal(&patch), key: 0, plane: Plane::NONE };
-            surface.patches().into_par_iter().with_min_len(CHUNK).map(new).collect()
+            let new =
+                |patch: &Patch| Pairing { patch: *patch, own: normal(patch), key: 0, plane: Plane::NONE };
+            prepared.patches[side].par_iter().with_min_len(CHUNK).map(new).collect()
         });
-        let measures = Measures { kind, with_scale, typical: 0.0, spread: 1.0, about: [0.0; 3], lever: 1.0 };
-        let mut this = Self { surfaces, pairings, turns, measures };
+        let measures =
+            Measures { kind, with_scale, typical: 0.0, spread: 1.0, gate: 0.0, about: [0.0; 3], lever: 1.0 };
+        let mut this = Self { prepared, pairings, measures };
         this.measure(&this.inward(start));
         this
     }
 
     /// A pose between the clouds as one between their patches.
     fn inward(&self, pose: &Similarity) -> Similarity {
-        self.turns[0].inverse().then(pose).then(&self.turns[1])
+        self.prepared.turns[0].inverse().then(pose).then(&self.prepared.turns[1])
     }
 
     /// A pose between patches as one between the clouds.
     fn outward(&self, pose: &Similarity) -> Similarity {
-        self.turns[0].then(pose).then(&self.turns[1].inverse())
+        self.prepared.turns[0].then(pose).then(&self.prepared.turns[1].inverse())
     }
 
     /// Edge of the cells, in fixed units.
     pub fn cell(&self) -> f64 {
-        self.surfaces[1].size()
+        self.prepared.surfaces[1].size()
     }
 
     /// Typical scatter of points about their planes, in fixed units.
@@ -382,7 +414,7 @@ impl Finish {
         nothing: &T,
         add: impl Fn(&mut T, Residual) + Sync,
     ) -> Vec<T> {
-        let comparison = Comparison::new(&self.surfaces, &self.measures, pose);
+        let comparison = Comparison::new(&self.prepared.surfaces, &self.measures, pose);
         let mut parts = Vec::new();
         for (side, list) in self.pairings.iter_mut().enumerate() {
             let part = |chunk: &mut [Pairing]| {
@@ -402,7 +434,7 @@ impl Finish {
     /// The score of one in `stride` patches. New planes are not kept.
     fn score(&self, pose: &Similarity, stride: usize) -> [f64; 7] {
         let measures = self.measures;
-        let comparison = Comparison::new(&self.surfaces, &self.measures, pose);
+        let comparison = Comparison::new(&self.prepared.surfaces, &self.measures, pose);
         let mut parts = Vec::new();
         for (side, list) in self.pairings.iter().enumerate() {
             let part = |chunk: &[Pairing]| {
@@ -464,9 +496,11 @@ impl Finish {
     pub fn run(&mut self, start: &Similarity, reach: f64) -> Finished {
         let first = self.inward(start);
         let mut pose = first;
+        let last_gate = self.scatter();
+        self.measures.gate = reach.max(last_gate);
         let mut steps = 0;
         let mut is_settled = false;
-        while self.measures.kind != Refinement::None && steps < MOST_STEPS && !is_settled {
+        while self.moves() && steps < MOST_STEPS && !is_settled {
             let sums = self.sums(&pose);
             let Some(x) = self.step(&sums) else { break };
             is_settled = self.is_small(&x, &sums);
@@ -475,13 +509,16 @@ impl Finish {
             if steps <= MEASURED_STEPS {
                 self.measure_spread(&pose);
             }
+            is_settled &= self.measures.gate <= last_gate;
+            self.measures.gate = (GATE_STEP * self.measures.gate).max(last_gate);
         }
         if !self.is_within(&first, &pose, reach) {
             (pose, is_settled) = (first, false);
         }
+        self.measures.gate = last_gate;
         // Weakly held directions need the slope with new planes, which is flatter than that of fixed planes.
         let slope = self.slope(&pose);
-        let slope_steps = if self.measures.kind == Refinement::None { 0 } else { SLOPE_STEPS };
+        let slope_steps = if self.moves() { SLOPE_STEPS } else { 0 };
         for _ in 0..slope_steps {
             let sums = self.sums(&pose);
             let x = slope.step(&sums.score);
@@ -501,8 +538,21 @@ impl Finish {
         }
         let last = self.sums(&pose);
         let rmse = (last.count > 0).then(|| (last.sum_sq / last.points).sqrt());
-        let covariance = self.covariance(&pose, &slope);
+        let found = self.covariance(&pose, &slope);
+        // Where patches change their planes at every step, the steps stay larger than the limit, but small beside the deviation.
+        is_settled = match &found {
+            Some((_, deviations)) if self.moves() && last.count >= self.unknowns() => {
+                is_settled || slope.is_small(&last.score, deviations)
+            }
+            _ => !self.moves(),
+        };
+        let covariance = found.map(|(covariance, _)| covariance);
         Finished { pose: self.outward(&pose), steps, is_settled, pairs: last.count, rmse, covariance }
+    }
+
+    /// Whether the pose is refined here. Means of cells are too coarse to be paired as points; they only tell how accurate the pose is.
+    fn moves(&self) -> bool {
+        !matches!(self.measures.kind, Refinement::None | Refinement::PointToPoint)
     }
 
     /// Whether two poses differ by at most `reach`: at the middle, and at a typical distance from it along each axis.
@@ -515,8 +565,7 @@ impl Finish {
 
     /// Whether a step is small beside the noise.
     fn is_small(&self, x: &[f64; 7], sums: &Sums) -> bool {
-        let size_sq: f64 =
-            (0..7).map(|i| (0..7).map(|j| x[i] * sums.matrix[i][j] * x[j]).sum::<f64>()).sum();
+        let size_sq: f64 = (0..7).map(|i| (0..7).map(|j| x[i] * sums.matrix[i][j] * x[j]).sum::<f64>()).sum();
         size_sq < SETTLED * SETTLED * self.measures.spread
     }
 

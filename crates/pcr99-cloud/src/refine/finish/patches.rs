@@ -5,7 +5,7 @@
 
 use pcr99_base::{
     kernel::least_directions::{Moments, least_directions},
-    vector::{distance_sq, dot, minus, plus, rotate, times},
+    vector::{distance_sq, dot, lower_median, minus, plus, rotate, times},
 };
 use rayon::prelude::*;
 
@@ -44,9 +44,8 @@ impl Cell {
     /// The same points, relative to a place that is at `−by`.
     fn shifted(&self, by: [f64; 3]) -> Self {
         let Self { count, sum, products: [xx, yy, zz, xy, xz, yz] } = *self;
-        let product = |i: usize, j: usize, old: f64| {
-            old + by[i] * sum[j] + by[j] * sum[i] + count * by[i] * by[j]
-        };
+        let product =
+            |i: usize, j: usize, old: f64| old + by[i] * sum[j] + by[j] * sum[i] + count * by[i] * by[j];
         let products = [
             product(0, 0, xx),
             product(1, 1, yy),
@@ -75,7 +74,8 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    pub(super) const NONE: Self = Self { mean: [0.0; 3], normal: [0.0; 3], sum_sq: 0.0, count: 0.0, is_finest: false };
+    pub(super) const NONE: Self =
+        Self { mean: [0.0; 3], normal: [0.0; 3], sum_sq: 0.0, count: 0.0, is_finest: false };
 }
 
 /// The cells of a cloud of one size.
@@ -91,14 +91,18 @@ impl Cells {
         let part = |chunk: &[[f64; 3]]| {
             let chunk: Vec<[f64; 3]> = chunk.iter().map(|&p| rotate(turn, p)).collect();
             let (mut table, mut cells) = (KeyTable::new(), Vec::<Cell>::new());
+            // Neighbours in the list are often in the same cell.
+            let (mut last, mut number, mut middle) = (u64::MAX, 0, [0.0; 3]);
             for_each_key(&chunk, 1.0 / size, |k, key| {
                 // Strays are a million cells away and have no neighbours.
                 let Some(key) = key else { return };
-                let number = table.number(key);
-                if number == cells.len() {
-                    cells.push(Cell::default());
+                if key != last {
+                    (last, number, middle) = (key, table.number(key), middle_of_cell(key, size));
+                    if number == cells.len() {
+                        cells.push(Cell::default());
+                    }
                 }
-                cells[number].add(minus(chunk[k], middle_of_cell(key, size)));
+                cells[number].add(minus(chunk[k], middle));
             });
             Self { size, table, cells }
         };
@@ -148,7 +152,11 @@ impl Cells {
 
     /// The plane of the eight cells around the corner nearest to `point`.
     fn plane(&self, point: [f64; 3]) -> Plane {
-        let Some((sum, corner)) = self.around(point) else { return Plane::NONE };
+        self.around(point).map_or(Plane::NONE, |(sum, corner)| Self::plane_of(&sum, corner))
+    }
+
+    /// The plane of some points, which are relative to `corner`.
+    fn plane_of(sum: &Cell, corner: [f64; 3]) -> Plane {
         if sum.count < PLANE_POINTS {
             return Plane::NONE;
         }
@@ -174,18 +182,19 @@ impl Cells {
         }
     }
 
-    /// Whether most points of a sample lie on planes well inside of their cells.
-    fn is_mostly_clear(&self) -> bool {
+    /// Typical squared scatter of points about their planes; `None` unless most points of a sample lie on planes well inside of their cells.
+    fn probe(&self) -> Option<f64> {
         let stride = self.cells.len().div_ceil(PROBES).max(1);
-        let (mut planes, mut clear) = (0.0, 0.0);
+        let (mut planes, mut scatters) = (0, Vec::new());
         for (key, cell) in self.table.keys().iter().zip(&self.cells).step_by(stride) {
             let plane = self.plane(plus(middle_of_cell(*key, self.size), cell.sum.map(|x| x / cell.count)));
-            if plane.count > 0.0 {
-                planes += cell.count;
-                clear += if self.is_clear(&plane) { cell.count } else { 0.0 };
+            planes += usize::from(plane.count > 0.0);
+            if self.is_clear(&plane) {
+                scatters.push(plane.sum_sq / (plane.count - 3.0));
             }
         }
-        2.0 * clear >= planes
+        let is_mostly_clear = 2 * scatters.len() >= planes;
+        lower_median(&mut scatters).filter(|_| is_mostly_clear)
     }
 
     /// Whether a plane lies well inside of its cells.
@@ -207,49 +216,71 @@ pub(super) struct Patch {
     pub(super) middle: [f64; 3],
     /// Number of those points.
     pub(super) around: f64,
+    /// Level of the cell.
+    level: usize,
 }
 
-/// The cells of a cloud, of several sizes, each twice the one before.
+/// The cells of a cloud, of several sizes (levels), each twice the one before.
 #[derive(Debug)]
 pub(super) struct Surface {
     levels: Vec<Cells>,
+    /// Typical squared scatter of points about the planes of the smallest cells.
+    scatter: f64,
 }
 
-/// Number of sizes of cells. Where points are too sparse or too noisy for a plane, the next size is tried.
-const LEVELS: usize = 3;
+/// Number of levels that are tried for a plane. Where points are too sparse or too noisy, the next size is tried.
+const TRIED: usize = 3;
 /// Cells are not doubled to fewer than this because of noise.
 const FEWEST: usize = 200;
 /// Number of cells that decide whether the noise asks for larger ones.
 const PROBES: usize = 256;
+/// Largest number of cells of the level whose flat cells are patches as a whole.
+const COARSE_CELLS: usize = 6000;
+/// A cell is flat where the squared scatter is at most this many times that of the smallest cells, …
+const FLAT: f64 = 1.5;
+/// … or the scatter is at most this fraction of the cell.
+const FLAT_SHARE: f64 = 0.02;
 
 impl Surface {
     /// Sums `points`, turned by `turn`, in cells of at least this size; larger where the noise asks for it.
     pub(super) fn of(points: &[[f64; 3]], turn: &[[f64; 3]; 3], size: f64) -> Self {
         let mut finest = Cells::of(points, turn, size);
-        if !finest.is_mostly_clear() {
+        let mut probe = finest.probe();
+        if probe.is_none() {
             let mut coarser = finest.doubled();
-            while coarser.cells.len() > FEWEST && !coarser.is_mostly_clear() {
-                coarser = coarser.doubled();
+            while coarser.cells.len() > FEWEST && probe.is_none() {
+                probe = coarser.probe();
+                if probe.is_none() {
+                    coarser = coarser.doubled();
+                }
             }
-            // Cells of no size are clear where the surface itself is rough.
-            if coarser.cells.len() > FEWEST {
+            // Where the surface itself is rough, no size is clear.
+            if probe.is_some() {
                 finest = coarser;
             }
         }
-        let mut levels = vec![finest];
-        while levels.len() < LEVELS {
-            let doubled = levels[levels.len() - 1].doubled();
-            levels.push(doubled);
-        }
-        Self { levels }
+        Self { levels: vec![finest], scatter: probe.unwrap_or(0.0) }
     }
 
     /// Makes the cells larger until they have at least about this size.
     pub(super) fn coarsen(&mut self, size: f64) {
         while self.size() < 0.7 * size {
-            let doubled = self.levels[self.levels.len() - 1].doubled();
-            self.levels.push(doubled);
-            self.levels.remove(0);
+            self.levels = vec![self.levels[0].doubled()];
+        }
+    }
+
+    /// Adds larger cells. Returns the lowest level with few cells.
+    pub(super) fn grow(&mut self) -> usize {
+        while self.levels[self.levels.len() - 1].cells.len() > COARSE_CELLS {
+            self.levels.push(self.levels[self.levels.len() - 1].doubled());
+        }
+        self.levels.len() - 1
+    }
+
+    /// Adds larger cells until those of level `coarse` have the larger ones that planes need.
+    pub(super) fn grow_to(&mut self, coarse: usize) {
+        while self.levels.len() < coarse + TRIED {
+            self.levels.push(self.levels[self.levels.len() - 1].doubled());
         }
     }
 
@@ -258,25 +289,46 @@ impl Surface {
         self.levels[0].size
     }
 
-    /// The patches of the smallest cells.
-    pub(super) fn patches(&self) -> Vec<Patch> {
-        let Cells { size, table, cells } = &self.levels[0];
-        let patch = |(key, cell): (&u64, &Cell)| {
-            let at = plus(middle_of_cell(*key, *size), cell.sum.map(|x| x / cell.count));
-            let (sum, corner) = self.levels[0].around(at)?;
-            let middle = plus(corner, sum.sum.map(|x| x / sum.count));
-            Some(Patch { at, count: cell.count, middle, around: sum.count })
-        };
-        table.keys().par_iter().zip(&cells[..]).with_min_len(1024).filter_map(patch).collect()
+    /// The patches: cells of level `coarse` where the surface is flat, and smaller ones elsewhere.
+    pub(super) fn patches(&self, coarse: usize) -> Vec<Patch> {
+        let mut patches = Vec::new();
+        // Whether the cells of the level above are done.
+        let mut done: Vec<bool> = Vec::new();
+        for level in (0..=coarse).rev() {
+            let cells = &self.levels[level];
+            let limit = (FLAT * self.scatter).max((FLAT_SHARE * cells.size) * (FLAT_SHARE * cells.size));
+            let patch = |(key, cell): (&u64, &Cell)| {
+                let above = self.levels.get(level + 1).filter(|_| level < coarse);
+                let parent = above.and_then(|above| above.table.find(parent_key(*key)));
+                if parent.is_some_and(|parent| done[parent]) {
+                    return (true, None);
+                }
+                let at = plus(middle_of_cell(*key, cells.size), cell.sum.map(|x| x / cell.count));
+                let Some((sum, corner)) = cells.around(at) else { return (true, None) };
+                if level > 0 {
+                    let plane = Cells::plane_of(&sum, corner);
+                    if plane.count == 0.0 || plane.sum_sq > limit * plane.count {
+                        return (false, None);
+                    }
+                }
+                let middle = plus(corner, sum.sum.map(|x| x / sum.count));
+                (true, Some(Patch { at, count: cell.count, middle, around: sum.count, level }))
+            };
+            let list: Vec<(bool, Option<Patch>)> =
+                cells.table.keys().par_iter().zip(&cells.cells[..]).with_min_len(1024).map(patch).collect();
+            patches.extend(list.iter().filter_map(|(_, patch)| *patch));
+            done = list.into_iter().map(|(done, _)| done).collect();
+        }
+        patches
     }
 
-    /// The plane near `point`: of the smallest cells that have enough points and lie clearly on both sides of it.
-    pub(super) fn plane(&self, point: [f64; 3]) -> Plane {
+    /// The plane near `point` for a patch: of the smallest cells, at least as large as its own, that have enough points and lie clearly on both sides of it.
+    pub(super) fn plane(&self, point: [f64; 3], patch: &Patch) -> Plane {
         let mut last = Plane::NONE;
-        for (level, cells) in self.levels.iter().enumerate() {
+        for (k, cells) in self.levels[patch.level..].iter().take(TRIED).enumerate() {
             let plane = cells.plane(point);
             if cells.is_clear(&plane) {
-                return Plane { is_finest: level == 0, ..plane };
+                return Plane { is_finest: k == 0, ..plane };
             }
             if plane.count > 0.0 {
                 last = plane;
@@ -285,9 +337,14 @@ impl Surface {
         last
     }
 
+    /// Normal of a patch of this cloud; zero where it has none.
+    pub(super) fn normal(&self, patch: &Patch) -> [f64; 3] {
+        self.plane(patch.at, patch).normal
+    }
+
     /// The mean of the points of the cell, of those around the corner nearest to `point`, whose mean is nearest; without a normal.
-    pub(super) fn nearest(&self, point: [f64; 3]) -> Plane {
-        let Cells { size, table, cells } = &self.levels[0];
+    pub(super) fn nearest(&self, point: [f64; 3], patch: &Patch) -> Plane {
+        let Cells { size, table, cells } = &self.levels[patch.level];
         let Some(key) = key_of(point.map(|x| x + 0.5 * size), 1.0 / size) else { return Plane::NONE };
         let mean = |key: u64| {
             let cell = &cells[table.find(key)?];
@@ -301,8 +358,8 @@ impl Surface {
     }
 
     /// A number that is the same for two points only if they have the same plane; `plane` is that of one of them.
-    pub(super) fn plane_key(&self, point: [f64; 3], plane: &Plane) -> u64 {
-        let size = self.size();
+    pub(super) fn plane_key(&self, point: [f64; 3], patch: &Patch, plane: &Plane) -> u64 {
+        let size = self.levels[patch.level].size;
         let key = match plane.is_finest {
             true => key_of(point.map(|x| x + 0.5 * size), 1.0 / size),
             // The corners of all sizes of cells that are nearest to a point depend on its half cell.
