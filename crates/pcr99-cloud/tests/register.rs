@@ -187,10 +187,10 @@ fn the_covariance_is_that_of_the_error_and_the_information_its_inverse() {
     assert_eq!(covariance.matrix.len(), 6);
     assert!(covariance.free.is_empty(), "{:?}", covariance.free);
     let information = covariance.information();
-    for i in 0..6 {
-        for j in 0..6 {
-            assert_eq!(covariance.matrix[i][j], covariance.matrix[j][i]);
-            let product: f64 = (0..6).map(|k| covariance.matrix[i][k] * information[k][j]).sum();
+    for (i, row) in covariance.matrix.iter().enumerate() {
+        for (j, &element) in row.iter().enumerate() {
+            assert_eq!(element, covariance.matrix[j][i]);
+            let product: f64 = row.iter().zip(&information).map(|(x, other)| x * other[j]).sum();
             assert!((product - f64::from(u8::from(i == j))).abs() < 1e-6, "{i} {j}: {product}");
         }
     }

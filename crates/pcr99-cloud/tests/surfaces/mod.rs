@@ -237,13 +237,13 @@ impl Recipe {
         let quaternion = std::array::from_fn(|_| random.gaussian());
         let shift = std::array::from_fn(|_| 5.0 * random.gaussian());
         let back = Similarity::from_quaternion(1.0, quaternion, shift).expect("a similarity");
-        // A turned target as well: walls are parallel to the grid in no cloud, in one of three cases in both.
+        // In one of three cases, walls are parallel to the axes of both clouds.
         let turn = match seed % 3 {
             0 => Similarity::IDENTITY,
             _ => Similarity::from_quaternion(1.0, std::array::from_fn(|_| random.gaussian()), [0.0; 3])
                 .expect("one"),
         };
-        let back = if seed % 3 == 0 { Similarity::from_translation(shift) } else { back };
+        let back = if seed.is_multiple_of(3) { Similarity::from_translation(shift) } else { back };
         Case {
             source: source.iter().map(|&p| back.apply(p)).collect(),
             target: target.iter().map(|&p| turn.apply(p)).collect(),
