@@ -232,6 +232,6 @@ mod tests {
         let found = NearestBothWays::between(&random(3, 1), &[]);
         assert_eq!(found.mutual().count() + found.one_way().count(), 0);
         assert_eq!(mutual_matches(&[], &random(3, 1)), Vec::<[u32; 2]>::new());
-        assert_eq!(nearest_targets([&random(3, 1)], &[]), [Vec::new()]);
+        assert_eq!(nearest_targets([&random(3, 1)], &[]), [Vec::<u32>::new()]);
     }
 }

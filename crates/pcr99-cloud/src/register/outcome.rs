@@ -147,15 +147,15 @@ pub struct CloudRegistration {
     pub target_from_source: Option<Similarity>,
     /// How well the clouds fit under the transform; `None` without a transform.
     pub assessment: Option<Assessment>,
-    /// Root mean square distance of overlapping points from the tangent planes (or points) of the target, in target units.
+    /// Root mean square distance of the points of the overlap from the tangent planes (or points) of the other cloud, in target units.
     pub rmse: Option<f64>,
-    /// How accurate the transform is; `None` without a transform.
+    /// Covariance of the transform; `None` when the overlap has too few points to tell.
     pub covariance: Option<Covariance>,
     /// The matches between descriptors; `None` when there were too few to search.
     pub matches: Option<MatchSummary>,
     /// The poses that were compared with the clouds, best first. The first is the answer.
     pub candidates: Vec<PoseCandidate>,
-    /// The rounds of the registration, in their order, with counts and doubts. Empty when the caller stopped it before the first.
+    /// The rounds of the registration, in their order, with counts and doubts. Empty when the caller stopped it before the first, and without a search.
     pub rounds: Vec<SearchRound>,
     /// Edge of a voxel, in target units.
     pub voxel: f64,
@@ -181,6 +181,10 @@ impl CloudRegistration {
     pub fn reason(&self) -> String {
         match &self.doubt {
             Some(doubt) => doubt.to_string(),
+            None if self.rounds.is_empty() => {
+                "the refinement converged, the surfaces fit, and no motion is free; no other pose was looked for"
+                    .to_owned()
+            }
             None => "matches, overlap and normals agree, and no other pose fits nearly as well".to_owned(),
         }
     }
