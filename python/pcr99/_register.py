@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Optional
+from typing import Any, Optional
 
 import numpy.typing as npt
 
 from . import _core
 from ._arrays import (
+    Floats,
     ScaleLike,
     as_name,
     as_number,
@@ -19,6 +20,7 @@ from ._arrays import (
     as_transform,
 )
 from ._clouds import CloudLike, loaded, prepared
+from ._errors import InvalidType
 from ._origin import file_name, origin
 from ._parts import Fit
 from ._registration import CloudRegistration
@@ -48,7 +50,8 @@ def register(
     scale
         A number if the scale is known (default 1), ``None`` if it is unknown, ``(minimum, maximum)`` if it is bounded.
     refine
-        Refinement of the pose: ``"point-to-plane"``, ``"point-to-point"``, or ``None`` (or ``"none"``) for no refinement.
+        Refinement of the pose: ``"point-to-plane"``, ``"point-to-point"``, ``"plane-to-plane"`` (GICP), or ``None`` (or ``"none"``) for no
+        refinement.
     initial
         A 4×4 matrix ``[sR t; 0 1]``: refine and judge this pose. A search still runs, and a better pose that it finds counts against
         it. Its scale must agree with ``scale``.
@@ -80,14 +83,22 @@ def register(
     True
     """
     given = locals()
+    document, matches = _registered(given, is_local=False)
+    return CloudRegistration(document, origin(register, given, matches))
+
+
+def _registered(given: dict[str, Any], is_local: bool) -> tuple[_core.Document, Optional[Floats]]:
+    """Registers with the arguments of ``register``; ``is_local`` only refines. Also returns the matches."""
+    source, target, threads, initial = given["source"], given["target"], given["threads"], given["initial"]
     options = {
-        "voxel": as_optional_number("voxel", voxel),
-        "scale": as_scale(scale),
-        "refine": as_name("refine", refine, none="none"),
-        "candidates": as_optional_whole("candidates", candidates),
+        "voxel": as_optional_number("voxel", given["voxel"]),
+        "scale": as_scale(given["scale"]),
+        "refine": as_name("refine", given["refine"], none="none"),
+        "candidates": as_optional_whole("candidates", given["candidates"]),
         "threads": as_optional_whole("threads", threads),
-        "time_limit": as_optional_number("time_limit", time_limit),
-        "seed": as_seed(seed),
+        "time_limit": as_optional_number("time_limit", given["time_limit"]),
+        "seed": as_seed(given["seed"]),
+        "is_local": is_local,
     }
     start = None if initial is None else as_transform("initial", initial)
     # Wrong options are found before the clouds are read.
@@ -102,8 +113,7 @@ def register(
     files = file_name(source), file_name(target)
     if files == (None, None):
         reading, preparing = 0.0, reading + preparing
-    document, matches = plan.run(*clouds, *files, reading, preparing, deadline)
-    return CloudRegistration(document, origin(register, given, matches))
+    return plan.run(*clouds, *files, reading, preparing, deadline)
 
 
 def refine(
@@ -117,9 +127,11 @@ def refine(
     threads: Optional[int] = None,
     time_limit: Optional[float] = None,
 ) -> CloudRegistration:
-    """Refines a given pose and judges it. The same as ``register`` with ``initial`` and ``refine=method``.
+    """Refines a given pose, a 4×4 matrix, without a search: local registration.
 
-    A search still runs, and a better pose that it finds counts against the given one. The other arguments are as in ``register``.
+    The pose must be right to about three voxels. The result is ``"registered"`` when the refinement converged, the clouds overlap and
+    fit, and no motion is free. Whether another pose fits better is not asked; ``register`` with ``initial`` asks. The other arguments are
+    as in ``register``. A ``PreparedCloud`` as target is prepared once for many scans.
 
     >>> import numpy as np, pcr99
     >>> x, y = (axis.ravel() for axis in np.meshgrid(np.arange(60) * 0.1, np.arange(60) * 0.1))
@@ -128,16 +140,11 @@ def refine(
     >>> np.round(r.translation, 3) + 0.0
     array([-0.04,  0.03, -0.05])
     """
-    return register(
-        source,
-        target,
-        initial=initial,
-        refine=method,
-        voxel=voxel,
-        scale=scale,
-        threads=threads,
-        time_limit=time_limit,
-    )
+    given = locals()
+    if initial is None:
+        raise InvalidType("initial: expected a 4×4 matrix, got None; `register` searches without one")
+    document, matches = _registered({**given, "refine": method, "candidates": None, "seed": 0}, is_local=True)
+    return CloudRegistration(document, origin(refine, given, matches))
 
 
 def verify(

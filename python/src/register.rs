@@ -86,6 +86,7 @@ pub(crate) struct RegisterOptions {
     threads: Option<usize>,
     time_limit: Option<f64>,
     seed: u64,
+    is_local: bool,
 }
 
 /// Running clock of a time limit.
@@ -113,6 +114,7 @@ impl RegisterPlan {
                 voxel: options.voxel,
                 refine: Some(named("refine", &options.refine, text::refinement)?),
                 initial: initial.map(|matrix| similarity("initial", &matrix)).transpose()?,
+                is_local: options.is_local,
                 candidates: options.candidates,
                 threads: given_threads(options.threads),
                 time_limit: options.time_limit,

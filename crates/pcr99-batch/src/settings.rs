@@ -259,6 +259,7 @@ impl Settings {
             voxel: self.voxel,
             refine: self.refine,
             initial,
+            is_local: false,
             candidates: self.candidates,
             threads: None,
             time_limit: self.time_limit,

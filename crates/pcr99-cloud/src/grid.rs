@@ -1,6 +1,6 @@
 //! Cubic cells: their keys, and a table from key to cell number.
 
-use pcr99_base::kernel::cells::{STRAY, cell_key, cell_keys};
+use pcr99_base::kernel::cells::{BITS, STRAY, cell_key, cell_keys};
 
 /// Number of points whose keys are computed at a time.
 const BLOCK: usize = 256;
@@ -9,6 +9,32 @@ const BLOCK: usize = 256;
 #[inline]
 pub(crate) fn key_of(point: [f64; 3], inverse_cell: f64) -> Option<u64> {
     Some(cell_key(point, inverse_cell)).filter(|key| *key != STRAY)
+}
+
+/// Middle of the cell with this key.
+pub(crate) fn middle_of_cell(key: u64, cell: f64) -> [f64; 3] {
+    let half = f64::from(1_u32 << (BITS - 1));
+    indices(key).map(|index| (index as f64 - half + 0.5) * cell)
+}
+
+/// Key of the cell of twice the size that holds the cell with this key.
+pub(crate) fn parent_key(key: u64) -> u64 {
+    let [x, y, z] = indices(key).map(|index| (index >> 1) + (1 << (BITS - 2)));
+    x << (2 * BITS) | y << BITS | z
+}
+
+/// Keys of the eight cells that meet at the lower corner of the cell with this key. The index of a cell is never 0, so there is a cell below it.
+pub(crate) fn keys_at_corner(key: u64) -> [u64; 8] {
+    std::array::from_fn(|k| {
+        let k = k as u64;
+        key - ((k >> 2) << (2 * BITS)) - ((k >> 1 & 1) << BITS) - (k & 1)
+    })
+}
+
+/// Indices of a cell on the three axes.
+fn indices(key: u64) -> [u64; 3] {
+    let mask = (1 << BITS) - 1;
+    [key >> (2 * BITS), key >> BITS & mask, key & mask]
 }
 
 /// Calls `found` with the index of each point and the key of its cell; `None` for strays.
@@ -58,6 +84,23 @@ impl KeyTable {
         &self.keys
     }
 
+    /// Number of `key`, if it was seen before.
+    #[inline]
+    pub(crate) fn find(&self, key: u64) -> Option<usize> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = hash_of([key]) as usize & mask;
+        loop {
+            let there = self.slots[slot];
+            if there == FREE {
+                return None;
+            }
+            if self.keys[there as usize] == key {
+                return Some(there as usize);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
     /// Number of `key`: a new one when the key was not seen before.
     #[inline]
     pub(crate) fn number(&mut self, key: u64) -> usize {
@@ -99,6 +142,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cells_know_their_middle_their_parent_and_their_corner() {
+        for point in [[0.3, -0.2, 7.9], [-5.5, 4.1, -0.01]] {
+            let key = key_of(point, 2.0).expect("a cell");
+            let middle = middle_of_cell(key, 0.5);
+            assert!((0..3).all(|k| (middle[k] - point[k]).abs() <= 0.25));
+            assert_eq!(Some(parent_key(key)), key_of(point, 1.0));
+            let corner = middle.map(|x| x - 0.25);
+            for near in keys_at_corner(key) {
+                let middle = middle_of_cell(near, 0.5);
+                assert!((0..3).all(|k| (middle[k] - corner[k]).abs() == 0.25));
+            }
+        }
+    }
+
+    #[test]
     fn numbers_follow_first_appearance_through_growth() {
         let mut table = KeyTable::new();
         for round in 0..2 {
@@ -107,5 +165,7 @@ mod tests {
             }
         }
         assert_eq!(table.keys().len(), 5000);
+        assert_eq!((table.find(4999 * 4999), table.find(3)), (Some(4999), None));
+        assert_eq!(KeyTable::new().find(1), None);
     }
 }

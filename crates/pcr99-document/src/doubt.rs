@@ -46,11 +46,13 @@ pub enum DoubtCode {
     FreeSpace,
     /// One cloud is much smaller than the other.
     SizeMismatch,
+    /// The refinement of a given pose did not converge.
+    NotConverged,
 }
 
 impl DoubtCode {
     /// All codes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NoConsensus,
         Self::Stopped,
         Self::Chance,
@@ -67,6 +69,7 @@ impl DoubtCode {
         Self::Underconstrained,
         Self::FreeSpace,
         Self::SizeMismatch,
+        Self::NotConverged,
     ];
 
     /// The word in documents, for instance `few_places`.
@@ -88,6 +91,7 @@ impl DoubtCode {
             Self::Underconstrained => "underconstrained",
             Self::FreeSpace => "free_space",
             Self::SizeMismatch => "size_mismatch",
+            Self::NotConverged => "not_converged",
         }
     }
 
@@ -124,6 +128,7 @@ impl DoubtCode {
             Self::SizeMismatch => {
                 "One cloud is so small beside the other that its place in it cannot be told."
             }
+            Self::NotConverged => "The refinement of the given pose did not converge.",
         }
     }
 
@@ -164,6 +169,7 @@ impl DoubtCode {
             Self::SizeMismatch => {
                 "Check the units, or give the scale; cut the larger cloud to the area in question."
             }
+            Self::NotConverged => "Give a better initial pose, or let `register` search for the pose.",
         }
     }
 }

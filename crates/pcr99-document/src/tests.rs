@@ -389,8 +389,9 @@ fn codes_of_clouds_are_known() {
         Doubt::Underconstrained { rigidity: 0.0 },
         Doubt::FreeSpace { fraction: 0.3 },
         Doubt::SizeMismatch { ratio: 100.0 },
+        Doubt::NotConverged { steps: 11 },
     ];
     let codes: Vec<DoubtCode> =
         doubts.iter().map(|doubt| doubt.code().parse().expect("a known code")).collect();
-    assert_eq!(codes.len(), 12);
+    assert_eq!(codes.len(), 13);
 }

@@ -78,6 +78,8 @@ pub struct RegisterOptions {
     pub refine: Option<Refinement>,
     /// Pose to refine and judge. A search still runs, and a better pose that it finds counts against this one.
     pub initial: Option<Similarity>,
+    /// Whether the initial pose is only refined, without a search; default: a search runs.
+    pub is_local: bool,
     /// Largest number of candidates that are compared with the clouds; default 8.
     pub candidates: Option<usize>,
     /// Threads, at least 1; default: all cores.

@@ -53,7 +53,10 @@ impl RegisterPlan {
         }
         if let Some(initial) = options.initial {
             check_initial(&initial, scale)?;
-            params = params.with_initial(initial);
+            params = match options.is_local {
+                true => params.with_local(initial),
+                false => params.with_initial(initial),
+            };
         }
         Ok(Self { params, time_limit })
     }
@@ -99,7 +102,8 @@ impl fmt::Display for RegisterPlan {
             params.seed()
         )?;
         if params.initial().is_some() {
-            write!(f, ", initial pose given")?;
+            let search = if params.is_local() { ", no search" } else { "" };
+            write!(f, ", initial pose given{search}")?;
         }
         match self.time_limit {
             Some(limit) => write!(f, ", time limit {} s", number_text(limit.as_secs_f64())),

@@ -51,13 +51,14 @@ pub fn method(text: &str) -> Result<Method, Expected> {
 }
 
 /// Names of the ways to refine a pose.
-const REFINEMENTS: [(&str, Refinement); 3] = [
+const REFINEMENTS: [(&str, Refinement); 4] = [
     ("point-to-plane", Refinement::PointToPlane),
     ("point-to-point", Refinement::PointToPoint),
+    ("plane-to-plane", Refinement::PlaneToPlane),
     ("none", Refinement::None),
 ];
 
-/// A refinement by its name: `point-to-plane`, `point-to-point` or `none`.
+/// A refinement by its name: `point-to-plane`, `point-to-point`, `plane-to-plane` or `none`.
 ///
 /// # Errors
 /// When there is no such refinement; the error lists them all.

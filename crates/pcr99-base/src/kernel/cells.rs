@@ -2,8 +2,8 @@
 
 use crate::dispatch::compiled_twice;
 
-/// Bits of a key for each axis.
-const BITS: u32 = 21;
+/// Bits of a key for each axis: x has the highest, z the lowest.
+pub const BITS: u32 = 21;
 /// Index of the cell at the origin on each axis. Points more than this many cells away are strays.
 const MIDDLE: f64 = (1 << (BITS - 1)) as f64;
 /// Key of strays.

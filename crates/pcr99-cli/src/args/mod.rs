@@ -17,7 +17,7 @@ mod values;
 pub use batch::{Batch, BatchDefaults};
 #[cfg(feature = "lab")]
 pub use lab::{Bench, Demo, OutlierCenterOption, PresetOption, ScaleModeOption, Simulate};
-pub use register::{Place, RefineOption, Register};
+pub use register::{Place, Refine, RefineOption, Register};
 pub use solve::{PaperArgs, Solve};
 
 /// Position in the help of options that all commands share: below a command's own options.
@@ -61,6 +61,8 @@ pub enum Command {
     Solve(Box<Solve>),
     /// Find the transform between two point clouds.
     Register(Box<Register>),
+    /// Refine a given pose between two point clouds, without a search.
+    Refine(Box<Refine>),
     /// Generate matches with a known transform.
     #[cfg(feature = "lab")]
     Simulate(Simulate),
@@ -138,8 +140,8 @@ pub struct Page {
     pub no_points: bool,
 }
 
-/// What `solve` and `register` print, and where.
-#[derive(Debug, ClapArgs)]
+/// What `solve`, `register` and `refine` print, and where.
+#[derive(Debug, Clone, ClapArgs)]
 pub struct PrintedResult {
     /// Print the result as one JSON document (same as --format json).
     #[arg(long, conflicts_with = "format")]

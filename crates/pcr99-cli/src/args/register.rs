@@ -38,6 +38,9 @@ pub struct Register {
     /// Refine and judge the pose in this text file (4×4 matrix). A search still runs, and a better pose that it finds counts against it.
     #[arg(long, value_name = "FILE")]
     pub initial: Option<PathBuf>,
+    /// Whether the initial pose is only refined.
+    #[arg(skip)]
+    pub is_local: bool,
     /// Sensor position in the source's coordinates. It orients the normals and tells which space the sensor saw to be free
     /// [default: from the file, if it has one].
     #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
@@ -83,6 +86,8 @@ pub enum RefineOption {
     PointToPlane,
     /// Minimise distances to the points of the target.
     PointToPoint,
+    /// Minimise distances between the tangent planes of both clouds (GICP).
+    PlaneToPlane,
     /// Keep the pose that the matches give.
     None,
 }
@@ -92,6 +97,7 @@ impl From<RefineOption> for Refinement {
         match option {
             RefineOption::PointToPlane => Self::PointToPlane,
             RefineOption::PointToPoint => Self::PointToPoint,
+            RefineOption::PlaneToPlane => Self::PlaneToPlane,
             RefineOption::None => Self::None,
         }
     }
@@ -105,10 +111,80 @@ impl Register {
             voxel: self.voxel,
             refine: Some(self.refine.into()),
             initial,
+            is_local: self.is_local,
             candidates: self.candidates,
             threads: self.threads,
             time_limit: self.time_limit,
             seed: Some(self.seed),
+        }
+    }
+}
+
+/// Options of `refine`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The initial pose must be right to about three voxels. Whether another pose fits better is not asked: `register` searches.
+
+Examples:
+  pcr99 refine a.ply b.ply --initial pose.txt
+  pcr99 refine a.ply b.ply --initial pose.txt --refine plane-to-plane --json")]
+pub struct Refine {
+    /// Source cloud, which is moved. Any format that `pcr99 convert` reads.
+    pub source: PathBuf,
+    /// Target cloud, which stays in place.
+    pub target: PathBuf,
+    /// Text file with the pose to refine (4×4 matrix).
+    #[arg(long, value_name = "FILE", required = true)]
+    pub initial: PathBuf,
+
+    /// Voxel edge for downsampling, in target units [default: from the density and extent of both clouds].
+    #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
+    pub voxel: Option<f64>,
+    /// Scale s: a positive number if it is known, `unknown` to estimate it, or MIN..MAX to estimate it within bounds.
+    #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
+    pub scale: GivenScale,
+    /// Refinement of the pose.
+    #[arg(long, value_enum, default_value_t = RefineOption::PointToPlane)]
+    pub refine: RefineOption,
+    /// Number of threads [default: all cores]. The result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
+    pub threads: Option<usize>,
+
+    /// The printed result.
+    #[command(flatten)]
+    pub printed: PrintedResult,
+    /// Write the source cloud, moved onto the target, to this file. Only a registered cloud is written.
+    #[arg(long, value_name = "FILE")]
+    pub write_aligned: Option<PathBuf>,
+    /// Write the aligned cloud even if the pose is not reliable.
+    #[arg(long, requires = "write_aligned")]
+    pub force: bool,
+    /// Write a self-contained HTML page to this file: the verdict, both clouds before and after in 3-D, residuals, the transform.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+}
+
+impl Refine {
+    /// The same options for `register`, without a search.
+    pub(crate) fn registration(&self) -> Register {
+        Register {
+            source: self.source.clone(),
+            target: self.target.clone(),
+            voxel: self.voxel,
+            scale: self.scale,
+            refine: self.refine,
+            initial: Some(self.initial.clone()),
+            is_local: true,
+            source_viewpoint: None,
+            target_viewpoint: None,
+            candidates: None,
+            threads: self.threads,
+            time_limit: None,
+            seed: 0,
+            printed: self.printed.clone(),
+            write_aligned: self.write_aligned.clone(),
+            force: self.force,
+            page: self.page.clone(),
         }
     }
 }

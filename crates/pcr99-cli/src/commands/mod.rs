@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Demo(options) => demo::run(options, args),
         Command::Solve(options) => solve::run(options, args),
         Command::Register(options) => register::run(options, args),
+        Command::Refine(options) => register::run(&options.registration(), args),
         #[cfg(feature = "lab")]
         Command::Simulate(options) => simulate::run(options, args.quiet),
         Command::Convert(options) => convert::run(options, args.quiet),

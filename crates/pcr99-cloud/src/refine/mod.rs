@@ -5,6 +5,7 @@
 //! distance `d` has Tukey's weight `(1 − (d/g)²)²`, so pairs enter and leave the gate `g` smoothly. The gate narrows as the pose settles.
 
 mod equations;
+pub mod finish;
 mod known;
 
 use pcr99::Similarity;
@@ -28,6 +29,9 @@ pub enum Refinement {
     PointToPlane,
     /// Minimises distances to the points of the target. Suits clouds that are not surfaces.
     PointToPoint,
+    /// Minimises distances between the tangent planes of both clouds (GICP). Converges where planes of the two clouds differ, as at edges and on rough
+    /// surfaces.
+    PlaneToPlane,
     /// No refinement: the pose is the one that the matches give.
     None,
 }
@@ -56,18 +60,6 @@ pub struct Icp<'a> {
     pub faces: bool,
     /// Approximate number of points of each cloud that are used.
     pub points: usize,
-}
-
-/// Residuals and information of the final pose.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct FinalFit {
-    /// Root mean square residual, in target units; `None` without pairs.
-    pub rmse: Option<f64>,
-    /// Inverse covariance of `(ω, t)` or `(ω, t, σ)`, with rotation and scaling about `center`. Residuals count as independent.
-    pub information: Vec<Vec<f64>>,
-    /// Mean of the pairs, in the frame of the target.
-    pub center: [f64; 3],
 }
 
 /// A source point and the target point nearest to it under the current pose.
@@ -134,44 +126,6 @@ impl Icp<'_> {
             [x[3], x[4], x[5]],
         );
         Some((pose.then(&further), change))
-    }
-
-    /// Residuals and information of the final pose from the pairs within `gate`. `frame` maps the coordinates of the sampled target to
-    /// those of the target as given.
-    pub fn final_fit(&self, pose: &Similarity, gate: f64, frame: &Similarity) -> FinalFit {
-        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let to_points = self.refinement == Refinement::PointToPoint;
-        let rows = if self.with_scale { 7 } else { 6 };
-        let mut known = self.nothing_known();
-        let places = self.sum_pairs(pose, gate, &mut known, &|sum, pair| {
-            sum.weight += 1.0;
-            sum.places.iter_mut().zip(pair.moved).for_each(|(sum, x)| *sum += x);
-        });
-        if places.weight == 0.0 {
-            return FinalFit {
-                rmse: None,
-                information: vec![vec![0.0; rows]; rows],
-                center: frame.translation(),
-            };
-        }
-        // About the mean of the pairs: about a far origin, as of UTM coordinates, rotation and translation are nearly indistinguishable.
-        let middle = places.places.map(|x| x / places.weight);
-        let sum = self.sum_pairs(pose, gate, &mut known, &|sum, pair| {
-            let turn = |v| rotate(&frame.rotation(), v).map(|x| frame.scale() * x);
-            let (moved, fixed) = (turn(minus(pair.moved, middle)), turn(minus(pair.fixed, middle)));
-            let turned = [rotate(&frame.rotation(), pair.normal)];
-            for &normal in if to_points { &axes[..] } else { &turned[..] } {
-                sum.add(moved, fixed, normal, 1.0);
-            }
-            sum.pairs += 1;
-        });
-        // Residuals of an exact copy are rounding errors and must not make the pose infinitely certain.
-        let finest = 1e-6 * gate * frame.scale();
-        let variance = (sum.sum_sq / sum.weight).max(finest * finest);
-        let information =
-            (0..rows).map(|i| (0..rows).map(|j| sum.matrix[i][j] / variance).collect()).collect();
-        let rmse = Some((sum.sum_sq / sum.pairs as f64).sqrt());
-        FinalFit { rmse, information, center: frame.apply(middle) }
     }
 
     /// How firmly the pairs within `gate` constrain the pose: the smallest eigenvalue of the mean of `row·rowᵀ` over the pairs.
@@ -366,7 +320,6 @@ mod tests {
         let icp = icp(&source, &target, Refinement::PointToPlane, false);
         assert_eq!(icp.run(far, 0.3, 0.1, 10), far);
         assert_eq!(icp.rigidity(&far, 0.1), 0.0);
-        assert_eq!(icp.final_fit(&far, 0.1, &far).rmse, None);
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub enum Doubt {
         /// Fraction of its points in the view of that sensor that do.
         fraction: f64,
     },
+    /// The refinement of a given pose, without a search, did not converge.
+    NotConverged {
+        /// Number of steps.
+        steps: usize,
+    },
     /// One cloud is so much smaller than the other that its place cannot be told.
     SizeMismatch {
         /// Extent of the larger cloud divided by that of the smaller.
@@ -86,6 +91,7 @@ impl Doubt {
             Self::BetterPoseFound { .. } => "better_pose_found",
             Self::Underconstrained { .. } => "underconstrained",
             Self::FreeSpace { .. } => "free_space",
+            Self::NotConverged { .. } => "not_converged",
             Self::SizeMismatch { .. } => "size_mismatch",
         }
     }
@@ -141,6 +147,10 @@ impl fmt::Display for Doubt {
             ),
             Self::Underconstrained { .. } => f.write_str(
                 "the overlapping surfaces can slide or turn on each other (one plane, cylinder or sphere), so the pose is undetermined",
+            ),
+            Self::NotConverged { steps } => write!(
+                f,
+                "the refinement did not converge within {steps} steps; the initial pose may be too far off: `register` searches for the pose"
             ),
             Self::FreeSpace { fraction } => write!(
                 f,

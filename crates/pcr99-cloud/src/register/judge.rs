@@ -11,6 +11,7 @@ use super::{
     Doubt, NotRefuted, RefutationTest,
     search::{Attempt, Candidate, SampledPair},
 };
+use crate::refine::finish::Finished;
 use pcr99_base::{
     eigen::symmetric_eigen,
     vector::{minus, rotate},
@@ -141,6 +142,27 @@ fn fit_doubt(fit: &Assessment, log10_nfa: f64) -> Option<Doubt> {
 pub(super) fn own_doubt(candidate: &Candidate) -> Option<Doubt> {
     let fit = &candidate.votes.assessment;
     overlap_doubt(fit).or_else(|| fit_doubt(fit, candidate.log10_nfa()))
+}
+
+/// The verdict on a given pose that was refined without a search. Whether it is the right place is not asked.
+pub(super) fn without_search(sampled: &SampledPair, this: &Candidate, fit: &Finished) -> Judgement {
+    let assessment = this.votes.assessment;
+    let Assessment { residual_voxels, normal_agreement, conflict_fraction, .. } = assessment;
+    let is_free = fit.covariance.as_ref().is_none_or(|covariance| !covariance.free.is_empty());
+    let doubt = overlap_doubt(&assessment).or_else(|| {
+        let rigidity = sampled.rigidity(&this.pose);
+        if is_free || rigidity < LEAST_RIGIDITY {
+            Some(Doubt::Underconstrained { rigidity })
+        } else if residual_voxels > limits::RESIDUAL_VOXELS || normal_agreement < limits::NORMAL_AGREEMENT {
+            Some(Doubt::PoorFit { residual_voxels, normal_agreement })
+        } else if conflict_fraction > limits::CONFLICT_FRACTION {
+            Some(Doubt::Conflict { fraction: conflict_fraction })
+        } else {
+            (!fit.is_settled).then_some(Doubt::NotConverged { steps: fit.steps })
+        }
+    });
+    let status = if doubt.is_none() { Status::Registered } else { Status::NotReliable };
+    Judgement { status, doubt, rival: None, assessment }
 }
 
 impl Case<'_> {

@@ -10,6 +10,7 @@
 //! | search the matches for candidates | [`pcr99::solve`] |
 //! | compare each candidate with the clouds | [`crate::verify`] |
 //! | refine the best on denser points | [`crate::refine`] |
+//! | refine it on all points; its covariance | [`crate::refine::finish`] |
 //! | judge it | `judge` |
 //!
 //! Internally the cloud with fewer points moves and the other is fixed, so that exchanging source and target gives the inverse pose.
@@ -44,8 +45,11 @@ use self::{
 };
 use crate::{
     orient::Orientation,
-    prepare::PreparedCloud,
-    refine::{FinalFit, Icp, Refinement},
+    prepare::{PreparedCloud, SampledCloud},
+    refine::{
+        Icp, Refinement,
+        finish::{self, Finish, Finished, Surfaces},
+    },
     verify::Assessment,
     voxel::Density,
 };
@@ -78,6 +82,39 @@ pub fn register_until(
     with_threads(params.threads(), || Task::new(source, target, params, stop).run())
 }
 
+/// Refines a given pose without a search: local registration.
+///
+/// The result has the same parts as that of [`register`]. Its status is [`Status::Registered`] when the refinement converged, the clouds overlap and fit, and no
+/// motion is free. Whether another pose fits better is not asked: the initial pose must be right to about three voxels. Clouds that do not overlap at the initial
+/// pose are [`Doubt::LittleOverlap`].
+///
+/// ```
+/// use pcr99::Similarity;
+/// use pcr99_cloud::{PreparedCloud, RawCloud, RegisterParams, register::refine};
+///
+/// # let hills = |k: u32| { let (x, y) = (f64::from(k % 60) * 0.1, f64::from(k / 60) * 0.1);
+/// #     [x, y, (x * 1.3).sin() * (y * 0.9 + 0.4).cos() + 0.4 * (2.1 * x - 1.7 * y).sin()] };
+/// # let target: Vec<[f64; 3]> = (0..3600).map(hills).collect();
+/// let source: Vec<[f64; 3]> = target.iter().map(|p| [p[0] + 0.04, p[1] - 0.03, p[2] + 0.05]).collect();
+/// let map = PreparedCloud::new(RawCloud::new(&target))?; // once, for many scans
+/// let scan = PreparedCloud::new(RawCloud::new(&source))?;
+/// let found = refine(&scan, &map, &Similarity::IDENTITY, &RegisterParams::new())?;
+/// assert!(found.is_registered(), "{}", found.reason());
+/// assert!((found.target_from_source.expect("a pose").translation()[0] + 0.04).abs() < 1e-3);
+/// # Ok::<(), pcr99_cloud::RegisterError>(())
+/// ```
+///
+/// # Errors
+/// As [`register`].
+pub fn refine(
+    source: &PreparedCloud,
+    target: &PreparedCloud,
+    initial: &Similarity,
+    params: &RegisterParams,
+) -> Result<CloudRegistration, RegisterError> {
+    register(source, target, &params.clone().with_local(*initial))
+}
+
 /// Runs `work` on this many threads; 0 uses all cores. A call within such a call uses the threads of the outer one.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     let is_inside = rayon::current_thread_index().is_some() && rayon::current_num_threads() == threads;
@@ -91,10 +128,10 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
     rayon::scope(|_| work())
 }
 
-/// Number of points of each dense sample that the last refinement uses.
-const FINE_POINTS: usize = 5000;
-/// Number of points for the steps before it, which need less precision.
-const ROUGH_POINTS: usize = 1250;
+/// Number of points of each dense sample that are used before the pose is judged. The last stage uses all points.
+const DENSE_POINTS: usize = 1250;
+/// The same for point-to-point, whose last stage this is.
+const POINT_PAIRS: usize = 5000;
 /// Largest number of sampled points of a cloud. The time to match descriptors grows faster than their number.
 const MOST_SAMPLED: usize = 40_000;
 /// Smallest voxel, as a fraction of the extent of the larger cloud.
@@ -116,6 +153,8 @@ struct Task<'a> {
     stopped: Option<StopRequest>,
     rounds: Vec<SearchRound>,
     clock: Clock,
+    /// The clouds, prepared for the last stage of the refinement at a scale.
+    surfaces: Option<(f64, Surfaces)>,
 }
 
 /// The state at the end of a search.
@@ -125,6 +164,8 @@ struct Found {
     known: Vec<Candidate>,
     attempt: Option<Attempt>,
     pose: Option<(Candidate, Judgement)>,
+    /// The last refinement of the pose.
+    fit: Option<Finished>,
 }
 
 impl<'a> Task<'a> {
@@ -142,11 +183,22 @@ impl<'a> Task<'a> {
         let orientation = way.unwrap_or(Orientation::Consistent);
         let scale = if swapped { inverse_scale(params.scale()) } else { params.scale() };
         let pair = Pair { moving, fixed, orientation };
-        Self { pair, swapped, scale, params, stop, stopped: None, rounds: Vec::new(), clock: Clock::start() }
+        Self {
+            pair,
+            swapped,
+            scale,
+            params,
+            stop,
+            stopped: None,
+            rounds: Vec::new(),
+            clock: Clock::start(),
+            surfaces: None,
+        }
     }
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
         let found = match (self.params.initial(), self.scale) {
+            (Some(initial), _) if self.params.is_local() => self.refine_only(initial)?,
             (Some(initial), _) => self.start_from(initial)?,
             (None, Scale::Known(scale)) => self.search(scale.get(), self.scale, None)?,
             (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
@@ -242,7 +294,7 @@ impl<'a> Task<'a> {
     ) -> Result<Found, RegisterError> {
         let with_scale = !matches!(range, Scale::Known(_));
         let sampled = self.sampled(scale);
-        let mut found = Found { sampled, known: Vec::new(), attempt: None, pose: None };
+        let mut found = Found { sampled, known: Vec::new(), attempt: None, pose: None, fit: None };
         let mut initial: Option<Candidate> = None;
         for effort in [Effort::Mutual, Effort::All] {
             if self.is_stopped() {
@@ -274,7 +326,7 @@ impl<'a> Task<'a> {
                 self.rounds.push(round);
                 break;
             };
-            let judged = self.refine_and_judge(&found, &best, with_scale);
+            let (judged, fit) = self.refine_and_judge(&found, &best, with_scale);
             let (this, judgement) = &judged;
             self.rounds.push(SearchRound {
                 best_inlier_count: this.inliers,
@@ -288,6 +340,7 @@ impl<'a> Task<'a> {
                 && overlap_source.min(overlap_target) > ALL_OVERLAPS;
             let done = judged.1.status == Status::Registered || is_hopeless;
             found.pose = Some(judged);
+            found.fit = Some(fit);
             if done {
                 break;
             }
@@ -302,8 +355,8 @@ impl<'a> Task<'a> {
         Ok(found)
     }
 
-    /// Judges the caller's pose, and searches for rivals.
-    fn start_from(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
+    /// The caller's pose, from moving to fixed and relative to the centres, and the range of its scale.
+    fn inward(&self, initial: &Similarity) -> Result<(Similarity, Scale), RegisterError> {
         let [from, to] = if self.swapped {
             [self.pair.fixed.center(), self.pair.moving.center()]
         } else {
@@ -315,26 +368,57 @@ impl<'a> Task<'a> {
             known @ Scale::Known(_) => known,
             _ => scales::around(start.scale(), self.scale)?,
         };
+        Ok((start, range))
+    }
+
+    /// Judges the caller's pose, and searches for rivals.
+    fn start_from(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
+        let (start, range) = self.inward(initial)?;
         self.search(start.scale(), range, Some(start))
     }
 
-    /// Refines a candidate on denser points and judges it.
+    /// Refines the caller's pose without a search.
+    fn refine_only(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
+        let (start, range) = self.inward(initial)?;
+        let with_scale = !matches!(range, Scale::Known(_));
+        let sampled = self.sampled(start.scale());
+        let near = match self.params.refinement() {
+            Refinement::None => start,
+            Refinement::PointToPoint => {
+                let near = sampled.refine_coarsely(start, with_scale, Refinement::PointToPoint);
+                self.refined_densely(&sampled, near, with_scale)
+            }
+            refinement => sampled.refine_coarsely(start, with_scale, refinement),
+        };
+        let voxel = sampled.voxel(near.scale());
+        let fit = self.finish(&sampled, &near, voxel);
+        self.clock.lap("refine");
+        let this = Candidate::without_matches(&sampled, start, fit.pose);
+        let judgement = judge::without_search(&sampled, &this, &fit);
+        self.clock.lap("verify");
+        Ok(Found {
+            sampled,
+            known: vec![this.clone()],
+            attempt: None,
+            pose: Some((this, judgement)),
+            fit: Some(fit),
+        })
+    }
+
+    /// Refines a candidate, on denser points and then on all, and judges it.
     fn refine_and_judge(
         &mut self,
         found: &Found,
         best: &Candidate,
         with_scale: bool,
-    ) -> (Candidate, Judgement) {
+    ) -> ((Candidate, Judgement), Finished) {
         let pose = match self.params.refinement() {
             Refinement::None => best.start,
-            _ => {
-                let (dense, voxel) = self.dense(&found.sampled, best.pose.scale());
-                let fine = self.fine(&dense, with_scale);
-                let rough = Icp { points: ROUGH_POINTS, ..fine };
-                let near = rough.run(best.pose, voxel, FINE * voxel, 20);
-                fine.run(near, FINE * voxel, FINE * voxel, 20)
-            }
+            _ => self.refined_densely(&found.sampled, best.pose, with_scale),
         };
+        let reach = FINE * found.sampled.voxel(pose.scale());
+        let fit = self.finish(&found.sampled, &pose, reach);
+        let pose = fit.pose;
         self.clock.lap("refine");
         let this = match &found.attempt {
             Some(attempt) => attempt.compare(&found.sampled, best.start, pose),
@@ -352,7 +436,24 @@ impl<'a> Task<'a> {
         };
         let judgement = case.judge();
         self.clock.lap("verify");
-        (this, judgement)
+        ((this, judgement), fit)
+    }
+
+    /// Refines a pose on denser points.
+    fn refined_densely(&self, sampled: &SampledPair, pose: Similarity, with_scale: bool) -> Similarity {
+        let (dense, voxel) = self.dense(sampled, pose.scale());
+        let icp = Icp {
+            source: &dense.moving,
+            target: &dense.fixed,
+            refinement: self.params.refinement(),
+            with_scale,
+            faces: false,
+            points: match self.params.refinement() {
+                Refinement::PointToPoint => POINT_PAIRS,
+                _ => DENSE_POINTS,
+            },
+        };
+        icp.run(pose, voxel, FINE * voxel, 20)
     }
 
     /// Samples the clouds more densely; also returns the voxel of the search in fixed units.
@@ -361,15 +462,24 @@ impl<'a> Task<'a> {
         (self.pair.sampled(FINE * sampled.moving.voxel, FINE * sampled.fixed.voxel), voxel)
     }
 
-    fn fine<'l>(&self, dense: &'l SampledPair, with_scale: bool) -> Icp<'l> {
-        Icp {
-            source: &dense.moving,
-            target: &dense.fixed,
-            refinement: self.params.refinement(),
-            with_scale,
-            faces: false,
-            points: FINE_POINTS,
-        }
+    /// Refines a pose on all points, by at most `reach`, and tells how accurate it is.
+    fn finish(&mut self, sampled: &SampledPair, pose: &Similarity, reach: f64) -> Finished {
+        let scale = pose.scale();
+        // The cells of both clouds have about the same size.
+        let is_usable = |(known, _): &(f64, Surfaces)| (0.9..1.1).contains(&(known / scale));
+        let (known, surfaces) = self.surfaces.take().filter(is_usable).unwrap_or_else(|| {
+            let cell = |cloud: &PreparedCloud, sampled: &SampledCloud| {
+                finish::cell_size(sampled.voxel, sampled.points.len(), cloud.points().len())
+            };
+            let Pair { moving, fixed, .. } = self.pair;
+            let cell = (scale * cell(moving, &sampled.moving)).max(cell(fixed, &sampled.fixed));
+            (scale, Surfaces::new(moving.points(), fixed.points(), cell, scale, self.params.refinement()))
+        });
+        let with_scale = !matches!(self.scale, Scale::Known(_));
+        let mut finish = Finish::new(&surfaces, pose, self.params.refinement(), with_scale);
+        let finished = finish.run(pose, reach);
+        self.surfaces = Some((known, surfaces));
+        finished
     }
 
     /// Maps coordinates relative to the fixed cloud's centre to those of the target as given.
@@ -396,6 +506,7 @@ impl<'a> Task<'a> {
     }
 
     fn outcome(self, found: Found) -> CloudRegistration {
+        let fit = found.fit;
         let seen = |assessment: Assessment| {
             if self.swapped { assessment.inverse() } else { assessment }
         };
@@ -413,11 +524,11 @@ impl<'a> Task<'a> {
             Some((this, judgement)) => (Some(this.pose), judgement.clone()),
             None => (None, Judgement::nothing(self.stopped.is_some())),
         };
-        let fit: Option<FinalFit> = pose.map(|pose| {
-            let (dense, voxel) = self.dense(&found.sampled, pose.scale());
-            let with_scale = !matches!(self.scale, Scale::Known(_));
-            self.fine(&dense, with_scale).final_fit(&pose, voxel, &self.target_frame(&pose))
-        });
+        let rmse = fit.as_ref().and_then(|fit| fit.rmse);
+        let covariance = match (&pose, fit.and_then(|fit| fit.covariance)) {
+            (Some(pose), Some(covariance)) => Some(covariance.in_frame(&self.target_frame(pose))),
+            _ => None,
+        };
         let scale = pose.map_or(1.0, |pose| pose.scale());
         let unit = if self.swapped { 1.0 / scale } else { 1.0 };
         let matches = match (&found.attempt, &pose) {
@@ -446,11 +557,8 @@ impl<'a> Task<'a> {
             }),
             target_from_source: pose.map(|pose| self.outward(&pose)),
             assessment: pose.map(|_| seen(judgement.assessment)),
-            rmse: fit.as_ref().and_then(|fit| fit.rmse),
-            covariance: fit.map(|fit| {
-                let information = pcr99::Covariance::new(fit.information, fit.center, 1.0, Vec::new());
-                pcr99::Covariance::new(information.information(), fit.center, 1.0, Vec::new())
-            }),
+            rmse: rmse.map(|rmse| unit * rmse),
+            covariance,
             matches,
             candidates: found.known.iter().map(candidate).collect(),
             rounds: self.rounds,

@@ -181,6 +181,10 @@ impl CloudRegistration {
     pub fn reason(&self) -> String {
         match &self.doubt {
             Some(doubt) => doubt.to_string(),
+            None if self.rounds.is_empty() => {
+                "the refinement converged, the surfaces fit, and no motion is free; no other pose was looked for"
+                    .to_owned()
+            }
             None => "matches, overlap and normals agree, and no other pose fits nearly as well".to_owned(),
         }
     }

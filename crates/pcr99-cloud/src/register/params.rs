@@ -21,6 +21,7 @@ pub struct RegisterParams {
     scale: Scale,
     refinement: Refinement,
     initial: Option<Similarity>,
+    is_local: bool,
     candidates: usize,
     threads: usize,
     seed: u64,
@@ -33,6 +34,7 @@ impl Default for RegisterParams {
             scale: Scale::one(),
             refinement: Refinement::default(),
             initial: None,
+            is_local: false,
             candidates: 8,
             threads: 0,
             seed: 0,
@@ -72,7 +74,13 @@ impl RegisterParams {
     /// An initial pose. It is refined and judged; a search still runs, and a better pose that it finds counts against it.
     #[must_use]
     pub fn with_initial(self, target_from_source: Similarity) -> Self {
-        Self { initial: Some(target_from_source), ..self }
+        Self { initial: Some(target_from_source), is_local: false, ..self }
+    }
+
+    /// An initial pose that is only refined: no search runs. See [`refine`](super::refine).
+    #[must_use]
+    pub fn with_local(self, target_from_source: Similarity) -> Self {
+        Self { initial: Some(target_from_source), is_local: true, ..self }
     }
 
     /// Largest number of candidates that are taken from the matches and compared with the clouds. Default 8.
@@ -114,6 +122,11 @@ impl RegisterParams {
     /// The initial pose.
     pub fn initial(&self) -> Option<&Similarity> {
         self.initial.as_ref()
+    }
+
+    /// Whether the initial pose is only refined, without a search.
+    pub fn is_local(&self) -> bool {
+        self.is_local
     }
 
     /// Largest number of candidates that are compared with the clouds.
