@@ -300,7 +300,7 @@ mod tests {
             ("miss_probability", "1", "`miss_probability` must be between"),
             ("effort", "0", "`effort` must be at least 1"),
             ("method", "magic", "one of default, paper, paper-random"),
-            ("refine", "much", "one of point-to-plane, point-to-point, none"),
+            ("refine", "much", "one of point-to-plane, point-to-point, plane-to-plane, none"),
             ("seed", "-1", "`seed` is `-1`: expected a whole number that is not negative"),
             ("seed", "1.5", "a whole number"),
             ("time_limit", "0", "`time_limit` must be finite and positive, got 0"),

@@ -17,7 +17,6 @@ use crate::{
 /// Field `kind` of the JSON object says which of the two it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-#[expect(clippy::large_enum_variant, reason = "documents are few, and most are moved once")]
 pub enum Document {
     /// Result of a registration from matches.
     Matches(MatchDocument),

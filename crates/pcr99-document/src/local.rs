@@ -26,7 +26,7 @@ impl LocalTransform {
         let far = |p: [f64; 3]| p.iter().fold(0.0_f64, |far, x| far.max(x.abs()));
         let lever = covariance.lever;
         let is_far = far(target) > FAR * lever || far(source) * transform.scale() > FAR * lever;
-        if !is_far || !(lever > 0.0 && lever.is_finite()) {
+        if !(is_far && lever > 0.0 && lever.is_finite()) {
             return None;
         }
         let round = |p: [f64; 3], lever: f64| {

@@ -3,7 +3,6 @@
 use pcr99::{Similarity, Status, StopReason};
 use proptest::{
     array::{uniform3, uniform4},
-    bool,
     collection::vec,
     num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO},
     option,

@@ -99,7 +99,7 @@ mod tests {
         );
         assert_eq!(
             refinement("much").unwrap_err().to_string(),
-            "expected one of point-to-plane, point-to-point, none"
+            "expected one of point-to-plane, point-to-point, plane-to-plane, none"
         );
         let message = method("magic").unwrap_err().to_string();
         assert!(message.starts_with("expected one of default, paper, paper-random, "), "{message}");

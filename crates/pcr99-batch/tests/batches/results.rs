@@ -179,6 +179,7 @@ fn a_row_is_what_solve_and_register_say() {
     let pairs = pcr99::Correspondences::new(&matches.source, &matches.target).expect("matches");
     let found =
         pcr99::solve(&pairs, pcr99::Scale::one(), &pcr99::Params::new().with_seed(3)).expect("an outcome");
+    let found = found.with_covariance(&pairs, pcr99::Scale::one());
     let solved = Document::of_matches("default", &found).with_inputs(Some(Inputs::matches("m0.csv")));
     let clouds = ["c0.xyz", "c1.xyz"].map(|name| {
         let points = pcr99_cloud::read_points(&place.path(name)).expect("a cloud");

@@ -18,7 +18,7 @@ fn edge(source: &PreparedCloud, target: &PreparedCloud) -> Option<Edge> {
 /// Sum of covariances, each brought to `frame` and about `center`.
 fn sum(parts: &[(&Covariance, Similarity)], center: [f64; 3]) -> Covariance {
     let mut parts =
-        parts.iter().map(|(covariance, frame)| covariance.in_frame(frame).about(center).expect("a place"));
+        parts.iter().map(|(covariance, frame)| covariance.in_frame(frame).about(center).expect("finite"));
     let first = parts.next().expect("one");
     parts.fold(first, |mut all, part| {
         for (row, other) in all.matrix.iter_mut().zip(&part.matrix) {

@@ -51,7 +51,7 @@ const ANY_SCALE: f64 = 1.0;
 /// let pairs = Correspondences::new(&source, &target)?;
 /// let found = solve(&pairs, Scale::one(), &Params::new())?;
 /// let accuracy = covariance(&pairs, &found, Scale::one()).expect("a transform").accuracy();
-/// assert!(accuracy.translation < 0.01 && accuracy.rotation_deg < 0.1);
+/// assert!(accuracy.translation < 0.01 && accuracy.rotation_deg < 1.0);
 /// # Ok::<(), pcr99::Error>(())
 /// ```
 pub fn covariance(pairs: &Correspondences, found: &Registration, scale: Scale) -> Option<Covariance> {

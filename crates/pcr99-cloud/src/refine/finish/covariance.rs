@@ -150,7 +150,15 @@ impl Finish<'_> {
             (0..unknowns).map(|i| (0..unknowns).map(|j| element(i.max(j), i.min(j))).collect()).collect();
         let inner = Covariance::new(matrix, measures.about, measures.lever, free);
         let deviations = std::array::from_fn(|k| turned[k][k].sqrt());
-        Some((inner.in_frame(&self.prepared.turns[1].inverse()), deviations))
+        let mut outer = inner.in_frame(&self.prepared.turns[1].inverse());
+        for free in &mut outer.free {
+            *free = match *free {
+                FreeDirection::Sliding(way) => FreeDirection::Sliding(unsigned(way)),
+                FreeDirection::Turning(axis) => FreeDirection::Turning(unsigned(axis)),
+                other => other,
+            };
+        }
+        Some((outer, deviations))
     }
 
     /// Scores summed over blocks of space.

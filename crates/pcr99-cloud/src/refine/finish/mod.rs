@@ -78,8 +78,6 @@ struct Residual {
     weight: f64,
     /// Scatter of the points about their plane, squared.
     variance: f64,
-    /// Number of points of the patch.
-    points: f64,
 }
 
 /// Weighted sums over residuals. Only the lower half of the matrix is filled until [`symmetric`](Self::symmetric) is called.
@@ -88,19 +86,18 @@ struct Sums {
     matrix: [[f64; 7]; 7],
     score: [f64; 7],
     count: usize,
-    /// Number of points of the patches.
-    points: f64,
-    /// Sum of their squared distances from the planes.
+    weight: f64,
+    /// Weighted sum of the squared distances of points from the planes.
     sum_sq: f64,
 }
 
 impl Sums {
-    const NONE: Self = Self { matrix: [[0.0; 7]; 7], score: [0.0; 7], count: 0, points: 0.0, sum_sq: 0.0 };
+    const NONE: Self = Self { matrix: [[0.0; 7]; 7], score: [0.0; 7], count: 0, weight: 0.0, sum_sq: 0.0 };
 
     fn add(&mut self, row: &[f64; 7], weight: f64, residual: &Residual) {
-        let Residual { value, variance, points, .. } = *residual;
-        self.points += points;
-        self.sum_sq += points * (value * value + variance);
+        let Residual { value, variance, .. } = *residual;
+        self.weight += weight;
+        self.sum_sq += weight * (value * value + variance);
         for i in 0..7 {
             let weighted = weight * row[i];
             self.score[i] += weighted * value;
@@ -117,7 +114,7 @@ impl Sums {
             }
         }
         self.count += other.count;
-        self.points += other.points;
+        self.weight += other.weight;
         self.sum_sq += other.sum_sq;
         self
     }
@@ -248,7 +245,6 @@ impl<'a> Comparison<'a> {
             expected,
             weight,
             variance,
-            points: patch.count,
         };
         let across = dot(normal, around);
         let surprise = across * across / expected;
@@ -356,7 +352,7 @@ pub struct Finished {
     pub is_settled: bool,
     /// Number of patches with a plane of the other cloud.
     pub pairs: usize,
-    /// Root mean square distance of the points of both clouds from the planes (or points) of the other, in fixed units; `None` without pairs.
+    /// Root mean square distance of the points of both clouds from the planes (or points) of the other, weighted as in the fit, in fixed units; `None` without pairs.
     pub rmse: Option<f64>,
     /// Covariance of the pose, in fixed coordinates; `None` with too few patches.
     pub covariance: Option<Covariance>,
@@ -536,7 +532,7 @@ impl<'a> Finish<'a> {
             }
         }
         let last = self.sums(&pose);
-        let rmse = (last.count > 0).then(|| (last.sum_sq / last.points).sqrt());
+        let rmse = (last.count > 0).then(|| (last.sum_sq / last.weight).sqrt());
         let found = self.covariance(&pose, &slope);
         // Where patches change their planes at every step, the steps stay larger than the limit, but small beside the deviation.
         is_settled = match &found {
