@@ -177,7 +177,7 @@ impl Measures {
 
 /// Size of cells for a cloud of this many points, of which there is a sample of `cells` voxels.
 ///
-/// Cells have [`CELL_POINTS`] points on average, as if the surface were cut evenly, and there are at most [`MOST_CELLS`]. More are no more accurate on surfaces
+/// Cells have four points on average, as if the surface were cut evenly, and there are at most 20 000. More are no more accurate on surfaces
 /// that are flat over a cell, because all points are used in any case.
 pub fn cell_size(voxel: f64, cells: usize, points: usize) -> f64 {
     let wanted = (points as f64 / CELL_POINTS).min(MOST_CELLS);
