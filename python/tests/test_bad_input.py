@@ -188,7 +188,7 @@ def test_clouds_that_cannot_be_registered(points) -> None:
     [
         ({"voxel": 0}, "`voxel` must be finite and positive"),
         ({"voxel": float("nan")}, "voxel"),
-        ({"refine": "fast"}, "`refine` is `fast`: expected one of point-to-plane, point-to-point, none"),
+        ({"refine": "fast"}, "`refine` is `fast`: expected one of point-to-plane, point-to-point, plane-to-plane, none"),
         ({"refine": 3}, "`refine` must be a string or None"),
         ({"initial": np.eye(3)}, "`initial` is 3×3"),
         ({"initial": np.ones((4, 4))}, "`initial`: the last row of a transform must be 0 0 0 1"),

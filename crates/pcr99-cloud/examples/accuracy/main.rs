@@ -6,7 +6,7 @@
 //! * `cycles`: closing errors of triangles of real scans, beside those that the covariances predict; `PCR99_DATA` names the directory of the data;
 //! * `all` (default).
 //!
-//! RUNS is the number of seeds. They begin at 1001; seeds below were used to choose constants.
+//! RUNS is the number of seeds. They begin at 5001; seeds below were used to choose constants.
 
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 #![allow(unreachable_pub, reason = "shared with the tests")]
@@ -26,7 +26,7 @@ use pcr99_cloud::{
 use surfaces::{Case, Recipe};
 
 /// Seeds below this one were used to choose constants.
-const FIRST_SEED: u64 = 1001;
+const FIRST_SEED: u64 = 5001;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
