@@ -150,7 +150,7 @@ fn matches(bench: &Bench<'_>) {
     bench.row("matches .csv, 6 decimals", "matches", "b.csv", || csv(&rows, Some(6)));
 }
 
-/// Matches as text, all digits or so many decimals.
+/// Writes matches as text, with all digits or with this number of decimals.
 fn csv(rows: &[[f64; 6]], decimals: Option<usize>) -> Vec<u8> {
     let value = |x: f64| decimals.map_or(x, |n| format!("{x:.n$}").parse().expect("a number"));
     let of = |at: usize| rows.iter().map(|row| [row[at], row[at + 1], row[at + 2]].map(value)).collect();

@@ -165,7 +165,7 @@ pub struct Refine {
 }
 
 impl Refine {
-    /// The same options for `register`, without a search.
+    /// Converts these options to those of `register`, with the search switched off.
     pub(crate) fn registration(&self) -> Register {
         Register {
             source: self.source.clone(),

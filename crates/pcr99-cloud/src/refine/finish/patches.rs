@@ -41,7 +41,7 @@ impl Cell {
         self.products.iter_mut().zip(other.products).for_each(|(sum, x)| *sum += x);
     }
 
-    /// The same points, relative to a place that is at `−by`.
+    /// Returns the sums of the same points after all of them are moved by `by`.
     fn shifted(&self, by: [f64; 3]) -> Self {
         let Self { count, sum, products: [xx, yy, zz, xy, xz, yz] } = *self;
         let product =
