@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 
-use pcr99_base::vector::{cross, distance_sq, minus, norm};
+use pcr99_base::vector::{cross, distance_sq, dot, minus, norm, plus};
 
 use crate::{
     clean::Faults,
@@ -371,6 +371,19 @@ impl SampledCloud {
         }
         let single = self.single_normals.get_or_init(|| vec![OnceLock::new(); self.points.len()]);
         *single[i].get_or_init(|| normals::estimate_one(&self.tree, i, NORMAL_RADIUS * self.voxel))
+    }
+
+    /// The mirror image in the plane through `at` across `axis`, a unit vector. The points keep their order.
+    pub(crate) fn mirrored(&self, at: [f64; 3], axis: [f64; 3]) -> Self {
+        let image = |v: [f64; 3]| {
+            let twice = 2.0 * dot(v, axis);
+            std::array::from_fn(|k| v[k] - twice * axis[k])
+        };
+        let points: Vec<[f64; 3]> = self.points.iter().map(|&p| plus(at, image(minus(p, at)))).collect();
+        let normals: Vec<[f64; 3]> = self.normals().iter().map(|&n| image(n)).collect();
+        let (tree, voxel) = (KdTree::new(&points), self.voxel);
+        let (normals, single_normals) = (OnceLock::from(normals), OnceLock::new());
+        Self { voxel, points, tree, normals, single_normals, guides: Vec::new() }
     }
 
     fn bytes(&self) -> usize {

@@ -54,6 +54,21 @@ impl Assessment {
         Self { overlap_source: self.overlap_target, overlap_target: self.overlap_source, ..*self }
     }
 
+    /// What two fits of the same clouds under the same pose say together: this one with the finer voxels, `coarser` with coarser ones.
+    ///
+    /// It is the mean of both, but for the conflict: coarse voxels blur what does not fit, so the finer ones decide.
+    pub(crate) fn with_coarser(&self, coarser: &Self) -> Self {
+        let mean = |a: f64, b: f64| 0.5 * (a + b);
+        Self {
+            overlap_source: mean(self.overlap_source, coarser.overlap_source),
+            overlap_target: mean(self.overlap_target, coarser.overlap_target),
+            normal_agreement: mean(self.normal_agreement, coarser.normal_agreement),
+            residual_voxels: mean(self.residual_voxels, coarser.residual_voxels),
+            off_plane_fraction: mean(self.off_plane_fraction, coarser.off_plane_fraction),
+            conflict_fraction: self.conflict_fraction,
+        }
+    }
+
     /// One number to compare poses of the same clouds by; higher is better.
     ///
     /// The product of both overlaps, the normal agreement and the eighth power of the fraction without conflict, divided by the residual

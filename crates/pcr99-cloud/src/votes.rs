@@ -20,7 +20,12 @@ use pcr99_base::{
     vector::{dot, minus, rotate},
 };
 
-use crate::{prepare::SampledCloud, tree::Neighborhoods, verify::Assessment};
+use crate::{
+    grid::{KeyTable, key_of},
+    prepare::SampledCloud,
+    tree::Neighborhoods,
+    verify::Assessment,
+};
 
 /// Largest distance at which points overlap, in voxels.
 pub(crate) const NEAR: f64 = 1.5;
@@ -40,6 +45,10 @@ const FEWEST_NEIGHBORS: usize = 6;
 const PLANE_SAMPLE: usize = 256;
 /// Cosine of 15°: points within a voxel of a tangent plane are on it when their normals are within this angle.
 const SAME_PLANE: f64 = 0.966;
+/// Edge of a patch, in voxels. Residuals of neighbours are alike within about this distance.
+const PATCH: f64 = 6.0;
+/// A point fits better under one of two poses when it is nearer to the surface by more than this, in voxels: the scatter of centroids.
+const NEARER: f32 = 0.15;
 /// Number of points of one task.
 const CHUNK: usize = 256;
 /// Total weight of a plane relative to a cloud without planes, however large the plane is.
@@ -73,6 +82,8 @@ pub(crate) struct Voters {
     weights: Vec<f64>,
     /// Whether each point is neither on nor beside a large plane.
     off_plane: Vec<bool>,
+    /// The part of its patch that each point is: one divided by the number of voters in the patch.
+    shares: Vec<f64>,
 }
 
 /// All votes on one pose, in the order of the voters.
@@ -95,7 +106,9 @@ impl Voters {
         let (of_source, of_target) = weights.split_at(picked[0].len());
         let mut off_plane = are_off_plane(source, &picked[0], of_source);
         off_plane.extend(are_off_plane(target, &picked[1], of_target));
-        Self { picked, weights, off_plane }
+        let mut shares = patch_shares(source, &picked[0]);
+        shares.extend(patch_shares(target, &picked[1]));
+        Self { picked, weights, off_plane, shares }
     }
 
     /// Collects the votes on a pose; `voxel` is in target units.
@@ -175,7 +188,19 @@ impl Voters {
     pub(crate) fn compare(&self, one: &Votes, other: &Votes) -> Comparison {
         let (mut contradicted, mut askew) = ([0.0; 2], [0.0; 2]);
         let (mut distances, mut both) = ([0.0; 2], 0.0);
+        let mut better = [0.0; 2];
         for (k, weight) in self.weights.iter().enumerate() {
+            let share = self.shares[k] * if self.off_plane[k] { 1.0 } else { *weight };
+            match (one.votes[k], other.votes[k]) {
+                (Vote::For, Vote::Against | Vote::Askew) => better[0] += share,
+                (Vote::Against | Vote::Askew, Vote::For) => better[1] += share,
+                (Vote::For, Vote::For) => {
+                    let nearer = other.distances[k] - one.distances[k];
+                    better[0] += if nearer > NEARER { share } else { 0.0 };
+                    better[1] += if nearer < -NEARER { share } else { 0.0 };
+                }
+                _ => {}
+            }
             match (one.votes[k], other.votes[k]) {
                 (Vote::For, Vote::Against) => contradicted[0] += weight,
                 (Vote::Against, Vote::For) => contradicted[1] += weight,
@@ -190,7 +215,7 @@ impl Voters {
             }
         }
         let residual = if both > 0.0 { distances.map(|sum| sum / both) } else { [0.0; 2] };
-        Comparison { contradicted, askew, residual }
+        Comparison { contradicted, askew, residual, better }
     }
 }
 
@@ -203,6 +228,27 @@ pub(crate) struct Comparison {
     pub(crate) askew: [f64; 2],
     /// Mean distance, under the first and under the second pose, of the points that vote for both, in voxels.
     pub(crate) residual: [f64; 2],
+    /// Patches that fit better under one pose than under the other: under the first, and under the second. Those on large planes weigh less.
+    pub(crate) better: [f64; 2],
+}
+
+impl Comparison {
+    /// How clearly the first pose fits better, in standard deviations of the difference between two equal poses (McNemar's test).
+    pub(crate) fn clearness(&self) -> f64 {
+        let [one, other] = self.better;
+        (one - other) / (one + other + 1.0).sqrt()
+    }
+}
+
+/// The part of its patch that each picked point is.
+fn patch_shares(cloud: &SampledCloud, picked: &[usize]) -> Vec<f64> {
+    let mut table = KeyTable::new();
+    let patch =
+        |&i: &usize| key_of(cloud.points[i], 1.0 / (PATCH * cloud.voxel)).map(|key| table.number(key));
+    let patches: Vec<Option<usize>> = picked.iter().map(patch).collect();
+    let mut sizes = vec![0.0_f64; table.keys().len()];
+    patches.iter().flatten().for_each(|&patch| sizes[patch] += 1.0);
+    patches.iter().map(|patch| patch.map_or(0.0, |patch| 1.0 / sizes[patch])).collect()
 }
 
 /// Whether each picked point is neither on nor beside a large plane.

@@ -79,6 +79,17 @@ fn poor_scans_are_right_or_refused() {
     }
 }
 
+/// A left shoe fits a right one well enough for every other test.
+#[test]
+fn a_mirrored_copy_is_noticed() {
+    for seed in [6, 7] {
+        let found = run(&scans("mirrored shoe", seed), false, &RegisterParams::new());
+        assert!(!found.is_registered(), "{seed}: {:?}", found.assessment);
+        let found = run(&scans("shoe", seed), false, &RegisterParams::new());
+        assert!(found.is_registered(), "{seed}: {}", found.reason());
+    }
+}
+
 #[test]
 fn scans_of_different_places_are_not() {
     for (family, seed) in

@@ -26,7 +26,7 @@ pub enum DoubtCode {
     LooseRotation,
     /// Another transform, the rival, explains nearly as much.
     Ambiguous,
-    /// A mirrored transform explains clearly more matches.
+    /// A mirrored transform explains clearly more matches, or the mirror image of a cloud fits clearly better.
     Mirrored,
     /// The search ended before it looked for another transform.
     Unfinished,
@@ -106,7 +106,7 @@ impl DoubtCode {
             }
             Self::LooseRotation => "The inliers do not determine the rotation about one axis.",
             Self::Ambiguous => "A second transform explains the data nearly as well, and nothing refutes it.",
-            Self::Mirrored => "A mirrored transform explains clearly more matches than this one.",
+            Self::Mirrored => "A mirror image fits clearly better than this transform.",
             Self::Unfinished => {
                 "The search was ended before a second transform with as much evidence was ruled out."
             }

@@ -386,11 +386,12 @@ fn codes_of_clouds_are_known() {
         Doubt::Ambiguous { score_ratio: 0.9 },
         Doubt::BetterPoseFound { score_ratio: 1.1 },
         Doubt::Underconstrained { rigidity: 0.0 },
+        Doubt::Mirrored { clearness: 4.0 },
         Doubt::FreeSpace { fraction: 0.3 },
         Doubt::SizeMismatch { ratio: 100.0 },
         Doubt::NotConverged { steps: 11 },
     ];
     let codes: Vec<DoubtCode> =
         doubts.iter().map(|doubt| doubt.code().parse().expect("a known code")).collect();
-    assert_eq!(codes.len(), 13);
+    assert_eq!(codes.len(), 14);
 }

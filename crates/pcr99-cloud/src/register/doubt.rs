@@ -59,6 +59,11 @@ pub enum Doubt {
         /// Smallest eigenvalue of the mean information of a point, see [`Icp::rigidity`](crate::refine::Icp::rigidity).
         rigidity: f64,
     },
+    /// The mirror image of one cloud fits clearly better: one of the clouds is mirrored, or shows a mirrored copy, as a left and a right shoe.
+    Mirrored {
+        /// How clearly, in standard deviations of the difference between two equal fits.
+        clearness: f64,
+    },
     /// One cloud lies where the sensor of the other saw free space.
     FreeSpace {
         /// Fraction of its points in the view of that sensor that do.
@@ -90,6 +95,7 @@ impl Doubt {
             Self::Ambiguous { .. } => "ambiguous",
             Self::BetterPoseFound { .. } => "better_pose_found",
             Self::Underconstrained { .. } => "underconstrained",
+            Self::Mirrored { .. } => "mirrored",
             Self::FreeSpace { .. } => "free_space",
             Self::NotConverged { .. } => "not_converged",
             Self::SizeMismatch { .. } => "size_mismatch",
@@ -151,6 +157,11 @@ impl fmt::Display for Doubt {
             Self::NotConverged { steps } => write!(
                 f,
                 "the refinement did not converge within {steps} steps; the initial pose may be too far off: `register` searches for the pose"
+            ),
+            Self::Mirrored { clearness } => write!(
+                f,
+                "the mirror image of one cloud fits better, by {clearness:.1} standard deviations (limit {:.0}); check that neither cloud is mirrored",
+                limits::CLEARLY_MIRRORED
             ),
             Self::FreeSpace { fraction } => write!(
                 f,

@@ -7,26 +7,29 @@
 //! | estimate and orient normals | [`crate::normals`], [`crate::orient`] |
 //! | compute descriptors | [`crate::fpfh`] |
 //! | match nearest descriptors | [`crate::matching`] |
-//! | search the matches for candidates | [`pcr99::solve`] |
+//! | search the matches for candidates | [`pcr99::solve`], `search` |
 //! | compare each candidate with the clouds | [`crate::verify`] |
 //! | refine the best on denser points | [`crate::refine`] |
 //! | refine it on all points; its covariance | [`crate::refine::finish`] |
-//! | judge it | `judge` |
+//! | make decoys: poses that the shape of the clouds suggests | `decoys` |
+//! | judge the pose beside candidates and decoys | `judge` |
+//! | when it is refused: look again, with coarser and with finer voxels | `look` |
 //!
-//! Internally the cloud with fewer points moves and the other is fixed, so that exchanging source and target gives the inverse pose.
+//! Internally the cloud with fewer points moves and the other is fixed (`exchange`).
 
+mod decoys;
 mod doubt;
 mod error;
+mod exchange;
 mod judge;
+mod look;
 mod outcome;
 mod params;
 mod scales;
 mod search;
 
-use std::cmp::Ordering;
-
 use pcr99::{
-    Scale, Similarity, Status,
+    Scale, Similarity,
     stop::{self, StopRequest},
 };
 use pcr99_base::clock::Clock;
@@ -40,7 +43,9 @@ pub use outcome::{
 pub use params::RegisterParams;
 
 use self::{
-    judge::{Case, Judgement, Rival, own_doubt},
+    exchange::Exchange,
+    judge::{Judgement, Rival, own_doubt},
+    look::{Aim, Answer, Look},
     search::{Attempt, Candidate, Effort, Pair, SampledPair},
 };
 use crate::{
@@ -50,7 +55,6 @@ use crate::{
         Icp, Refinement,
         finish::{self, Finish, Finished, Surfaces},
     },
-    verify::Assessment,
     voxel::Density,
 };
 
@@ -136,16 +140,18 @@ const POINT_PAIRS: usize = 5000;
 const MOST_SAMPLED: usize = 40_000;
 /// Smallest voxel, as a fraction of the extent of the larger cloud.
 const FINEST: f64 = 1e-5;
-/// Smallest overlap of both clouds from which they count as the same shape.
-const ALL_OVERLAPS: f64 = 0.8;
 /// Voxel of the dense sample, as a fraction of the voxel of the search.
 const FINE: f64 = 0.5;
 
+/// Voxels of the second look, in voxels of the first: coarser where noise or distance hide the features, …
+const COARSER: f64 = 1.5;
+/// … and finer where features are small.
+const FINER: f64 = 0.7;
+
 /// A registration in progress.
 struct Task<'a> {
+    exchange: Exchange,
     pair: Pair<'a>,
-    /// Whether the moving cloud is the target.
-    swapped: bool,
     /// Fixed units per moving unit.
     scale: Scale,
     params: &'a RegisterParams,
@@ -157,17 +163,6 @@ struct Task<'a> {
     surfaces: Option<(f64, Surfaces)>,
 }
 
-/// The state at the end of a search.
-struct Found {
-    sampled: SampledPair,
-    /// Candidates, best first.
-    known: Vec<Candidate>,
-    attempt: Option<Attempt>,
-    pose: Option<(Candidate, Judgement)>,
-    /// The last refinement of the pose.
-    fit: Option<Finished>,
-}
-
 impl<'a> Task<'a> {
     fn new(
         source: &'a PreparedCloud,
@@ -175,18 +170,15 @@ impl<'a> Task<'a> {
         params: &'a RegisterParams,
         stop: SharedStopCheck<'a>,
     ) -> Self {
-        let swapped = order(source, target) == Ordering::Greater;
-        let (moving, fixed) = if swapped { (target, source) } else { (source, target) };
+        let (exchange, [moving, fixed]) = Exchange::of(source, target);
         let way = [Orientation::Given, Orientation::Viewpoint]
             .into_iter()
             .find(|&way| moving.can_be_oriented(way) && fixed.can_be_oriented(way));
         let orientation = way.unwrap_or(Orientation::Consistent);
-        let scale = if swapped { inverse_scale(params.scale()) } else { params.scale() };
-        let pair = Pair { moving, fixed, orientation };
         Self {
-            pair,
-            swapped,
-            scale,
+            exchange,
+            pair: Pair { moving, fixed, orientation },
+            scale: exchange.scale(params.scale()),
             params,
             stop,
             stopped: None,
@@ -197,13 +189,46 @@ impl<'a> Task<'a> {
     }
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
-        let found = match (self.params.initial(), self.scale) {
-            (Some(initial), _) if self.params.is_local() => self.refine_only(initial)?,
-            (Some(initial), _) => self.start_from(initial)?,
-            (None, Scale::Known(scale)) => self.search(scale.get(), self.scale, None)?,
+        let aim = match (self.params.initial(), self.scale) {
+            (Some(initial), _) => self.aim_at(initial)?,
+            (None, Scale::Known(scale)) => Aim { scale: scale.get(), range: self.scale, given: None },
             (None, Scale::Unknown | Scale::Between(..)) => self.search_scales()?,
         };
-        Ok(self.outcome(found))
+        let look = match aim.given {
+            Some(start) if self.params.is_local() => self.refine_only(start, &aim),
+            _ => self.search(&aim)?,
+        };
+        Ok(self.outcome(look))
+    }
+
+    /// Looks at the clouds with the voxel that suits them. What is refused is looked at again, with coarser and with finer voxels.
+    fn search(&mut self, aim: &Aim) -> Result<Look, RegisterError> {
+        let sampled = self.sampled(aim.scale);
+        let first = self.look(
+            Look::new(sampled),
+            aim,
+            &[(Effort::Mutual, RoundKind::MutualMatches), (Effort::All, RoundKind::AllMatches)],
+            None,
+        )?;
+        if first.is_final() || self.params.voxel().is_some() {
+            return Ok(first);
+        }
+        // Coarser voxels blur what could refute a rival.
+        let coarser = (!first.has_rival()).then_some((COARSER, Effort::All, RoundKind::CoarserVoxels));
+        // Finer voxels take twice as long, and where the matches support no pose they find none.
+        let finer = first.has_evidence().then_some((FINER, Effort::Mutual, RoundKind::FinerVoxels));
+        for (factor, effort, kind) in coarser.into_iter().chain(finer) {
+            if self.is_stopped() {
+                break;
+            }
+            let mut second = Look::new(self.sampled_with(factor * first.sampled.fixed.voxel, aim.scale));
+            second.carry(&first);
+            let second = self.look(second, aim, &[(effort, kind)], Some(&first))?;
+            if second.is_registered() {
+                return Ok(second);
+            }
+        }
+        Ok(first)
     }
 
     /// The record of a round that has not been judged.
@@ -214,13 +239,10 @@ impl<'a> Task<'a> {
         attempt: Option<&Attempt>,
         best: Option<&Candidate>,
     ) -> SearchRound {
-        let outward =
-            |[moving, fixed]: [usize; 2]| if self.swapped { [fixed, moving] } else { [moving, fixed] };
-        let voxels = [sampled.moving.voxel, sampled.fixed.voxel];
         SearchRound {
             kind,
-            voxels: if self.swapped { [voxels[1], voxels[0]] } else { voxels },
-            sampled: outward([sampled.moving.points.len(), sampled.fixed.points.len()]),
+            voxels: self.exchange.pair([sampled.moving.voxel, sampled.fixed.voxel]),
+            sampled: self.exchange.pair([sampled.moving.points.len(), sampled.fixed.points.len()]),
             matches: attempt.map_or(0, Attempt::matches),
             candidates: attempt.map_or(0, Attempt::poses),
             best_inlier_count: best.map_or(0, |best| best.inliers),
@@ -238,15 +260,15 @@ impl<'a> Task<'a> {
     /// Samples both clouds with a suitable voxel. `scale` is the number of fixed units per moving unit.
     fn sampled(&mut self, scale: f64) -> SampledPair {
         let fixed_voxel = match self.params.voxel() {
-            Some(voxel) if self.swapped => voxel.get() * scale,
-            Some(voxel) => voxel.get(),
+            Some(voxel) => self.affordable(self.exchange.length_in(voxel.get(), scale), scale),
             None => self.suggested_voxel(scale),
         };
         self.clock.lap("voxel size");
-        let fixed_voxel = match self.params.voxel() {
-            Some(_) => self.affordable(fixed_voxel, scale),
-            None => fixed_voxel,
-        };
+        self.sampled_with(fixed_voxel, scale)
+    }
+
+    /// Samples both clouds with this voxel, in fixed units.
+    fn sampled_with(&mut self, fixed_voxel: f64, scale: f64) -> SampledPair {
         let sampled = self.pair.sampled(fixed_voxel / scale, fixed_voxel);
         self.clock.lap("voxels");
         rayon::join(|| sampled.moving.normals().len(), || sampled.fixed.normals().len());
@@ -284,104 +306,20 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Searches with a scale that is known at least approximately; `range` bounds it. With a pose from the caller, that pose is judged, and
-    /// the candidates of the search are its rivals.
-    fn search(
-        &mut self,
-        scale: f64,
-        range: Scale,
-        given: Option<Similarity>,
-    ) -> Result<Found, RegisterError> {
-        let with_scale = !matches!(range, Scale::Known(_));
-        let sampled = self.sampled(scale);
-        let mut found = Found { sampled, known: Vec::new(), attempt: None, pose: None, fit: None };
-        let mut initial: Option<Candidate> = None;
-        for effort in [Effort::Mutual, Effort::All] {
-            if self.is_stopped() {
-                break;
-            }
-            let attempt =
-                self.pair.attempt(&found.sampled, range, effort, self.params, self.stop, &mut self.clock)?;
-            if let Some(start) = given.filter(|_| initial.is_none()) {
-                initial = Some(found.sampled.given(start, with_scale, self.params.refinement()));
-            }
-            if let Some(attempt) = attempt {
-                // All candidates are judged by the same matches, those of the last round.
-                found.known.iter_mut().chain(&mut initial).for_each(|c| attempt.count(&found.sampled, c));
-                found.known.extend(attempt.candidates(&found.sampled, with_scale, self.params.refinement()));
-                found.attempt = Some(attempt);
-            }
-            if found.known.is_empty() && given.is_none() {
-                found.known.push(found.sampled.fallback(scale, with_scale));
-            }
-            found.known.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
-            self.clock.lap("verify");
-            let best = initial.clone().or_else(|| found.known.first().cloned());
-            let kind = match effort {
-                Effort::Mutual => RoundKind::MutualMatches,
-                Effort::All => RoundKind::AllMatches,
-            };
-            let round = self.round(kind, &found.sampled, found.attempt.as_ref(), best.as_ref());
-            let Some(best) = best else {
-                self.rounds.push(round);
-                break;
-            };
-            let (judged, fit) = self.refine_and_judge(&found, &best, with_scale);
-            let (this, judgement) = &judged;
-            self.rounds.push(SearchRound {
-                best_inlier_count: this.inliers,
-                status: Some(judgement.status),
-                doubt: judgement.doubt,
-                ..round
-            });
-            // When all of two underconstrained clouds overlaps, as of two spheres, no other pose would be better constrained.
-            let Assessment { overlap_source, overlap_target, .. } = judged.1.assessment;
-            let is_hopeless = matches!(judged.1.doubt, Some(Doubt::Underconstrained { .. }))
-                && overlap_source.min(overlap_target) > ALL_OVERLAPS;
-            let done = judged.1.status == Status::Registered || is_hopeless;
-            found.pose = Some(judged);
-            found.fit = Some(fit);
-            if done {
-                break;
-            }
-        }
-        // The answer comes first, with the numbers that it was judged by.
-        if let Some((this, _)) = &found.pose {
-            let this = this.clone();
-            let is_it = |c: &Candidate| given.is_none() && c.start == this.start;
-            found.known.retain(|c| !is_it(c));
-            found.known.insert(0, this);
-        }
-        Ok(found)
-    }
-
-    /// The caller's pose, from moving to fixed and relative to the centres, and the range of its scale.
-    fn inward(&self, initial: &Similarity) -> Result<(Similarity, Scale), RegisterError> {
-        let [from, to] = if self.swapped {
-            [self.pair.fixed.center(), self.pair.moving.center()]
-        } else {
-            [self.pair.moving.center(), self.pair.fixed.center()]
-        };
-        let inner = shift(from).then(initial).then(&shift(to.map(|x| -x)));
-        let start = if self.swapped { inner.inverse() } else { inner };
+    /// What is looked for with the caller's pose: its scale is known at least approximately.
+    fn aim_at(&self, initial: &Similarity) -> Result<Aim, RegisterError> {
+        let start = self.exchange.pose_in(initial);
         let range = match self.scale {
             known @ Scale::Known(_) => known,
             _ => scales::around(start.scale(), self.scale)?,
         };
-        Ok((start, range))
-    }
-
-    /// Judges the caller's pose, and searches for rivals.
-    fn start_from(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
-        let (start, range) = self.inward(initial)?;
-        self.search(start.scale(), range, Some(start))
+        Ok(Aim { scale: start.scale(), range, given: Some(start) })
     }
 
     /// Refines the caller's pose without a search.
-    fn refine_only(&mut self, initial: &Similarity) -> Result<Found, RegisterError> {
-        let (start, range) = self.inward(initial)?;
-        let with_scale = !matches!(range, Scale::Known(_));
-        let sampled = self.sampled(start.scale());
+    fn refine_only(&mut self, start: Similarity, aim: &Aim) -> Look {
+        let with_scale = aim.with_scale();
+        let sampled = self.sampled(aim.scale);
         let near = match self.params.refinement() {
             Refinement::None => start,
             Refinement::PointToPoint => {
@@ -393,50 +331,13 @@ impl<'a> Task<'a> {
         let voxel = sampled.voxel(near.scale());
         let fit = self.finish(&sampled, &near, voxel);
         self.clock.lap("refine");
-        let this = Candidate::without_matches(&sampled, start, fit.pose);
-        let judgement = judge::without_search(&sampled, &this, &fit);
+        let candidate = Candidate::without_matches(&sampled, start, fit.pose);
+        let judgement = judge::without_search(&sampled, &candidate, &fit);
         self.clock.lap("verify");
-        Ok(Found {
-            sampled,
-            known: vec![this.clone()],
-            attempt: None,
-            pose: Some((this, judgement)),
-            fit: Some(fit),
-        })
-    }
-
-    /// Refines a candidate, on denser points and then on all, and judges it.
-    fn refine_and_judge(
-        &mut self,
-        found: &Found,
-        best: &Candidate,
-        with_scale: bool,
-    ) -> ((Candidate, Judgement), Finished) {
-        let pose = match self.params.refinement() {
-            Refinement::None => best.start,
-            _ => self.refined_densely(&found.sampled, best.pose, with_scale),
-        };
-        let reach = FINE * found.sampled.voxel(pose.scale());
-        let fit = self.finish(&found.sampled, &pose, reach);
-        let pose = fit.pose;
-        self.clock.lap("refine");
-        let this = match &found.attempt {
-            Some(attempt) => attempt.compare(&found.sampled, best.start, pose),
-            None => Candidate { pose, votes: found.sampled.votes_on(&pose), ..best.clone() },
-        };
-        let case = Case {
-            sampled: &found.sampled,
-            moving: self.pair.moving,
-            fixed: self.pair.fixed,
-            this: &this,
-            known: &found.known,
-            attempt: found.attempt.as_ref(),
-            is_given: self.params.initial().is_some(),
-            with_scale,
-        };
-        let judgement = case.judge();
-        self.clock.lap("verify");
-        ((this, judgement), fit)
+        let mut look = Look::new(sampled);
+        look.known.push(candidate.clone());
+        look.answer = Some(Answer { candidate, judgement, fit });
+        look
     }
 
     /// Refines a pose on denser points.
@@ -482,61 +383,36 @@ impl<'a> Task<'a> {
         finished
     }
 
-    /// Maps coordinates relative to the fixed cloud's centre to those of the target as given.
-    fn target_frame(&self, pose: &Similarity) -> Similarity {
-        if self.swapped {
-            pose.inverse().then(&shift(self.pair.moving.center()))
-        } else {
-            shift(self.pair.fixed.center())
-        }
-    }
-
-    /// Converts a pose from moving to fixed, relative to the centres, to one from source to target as given.
-    fn outward(&self, pose: &Similarity) -> Similarity {
-        let from_moving = shift(self.pair.moving.center().map(|x| -x));
-        let full = from_moving.then(pose).then(&shift(self.pair.fixed.center()));
-        if self.swapped { full.inverse() } else { full }
-    }
-
-    /// Converts a match from moving to fixed, relative to the centres, to one from source to target as given.
-    fn outward_points(&self, [moving, fixed]: [[f64; 3]; 2]) -> [[f64; 3]; 2] {
-        let pair =
-            [shift(self.pair.moving.center()).apply(moving), shift(self.pair.fixed.center()).apply(fixed)];
-        if self.swapped { [pair[1], pair[0]] } else { pair }
-    }
-
-    fn outcome(self, found: Found) -> CloudRegistration {
-        let fit = found.fit;
-        let seen = |assessment: Assessment| {
-            if self.swapped { assessment.inverse() } else { assessment }
-        };
+    fn outcome(self, look: Look) -> CloudRegistration {
+        let Look { sampled, known, attempt, answer, .. } = look;
+        let exchange = self.exchange;
         let candidate = |c: &Candidate| PoseCandidate {
-            target_from_source: self.outward(&c.pose),
+            target_from_source: exchange.pose_out(&c.pose),
             inlier_count: c.inliers,
             evidence: c.evidence,
-            assessment: seen(c.votes.assessment),
+            assessment: exchange.fit_out(c.votes.assessment),
             doubt: own_doubt(c),
         };
-        let summaries = [(self.pair.moving, &found.sampled.moving), (self.pair.fixed, &found.sampled.fixed)]
+        let summaries = [(self.pair.moving, &sampled.moving), (self.pair.fixed, &sampled.fixed)]
             .map(|(cloud, sampled)| CloudSummary::of(cloud, sampled.points.len()));
-        let [source, target] = if self.swapped { [summaries[1], summaries[0]] } else { summaries };
-        let (pose, judgement) = match &found.pose {
-            Some((this, judgement)) => (Some(this.pose), judgement.clone()),
-            None => (None, Judgement::nothing(self.stopped.is_some())),
+        let [source, target] = exchange.pair(summaries);
+        let (pose, judgement, fit) = match answer {
+            Some(Answer { candidate, judgement, fit }) => (Some(candidate.pose), judgement, Some(fit)),
+            None => (None, Judgement::nothing(self.stopped.is_some()), None),
         };
         let rmse = fit.as_ref().and_then(|fit| fit.rmse);
         let covariance = match (&pose, fit.and_then(|fit| fit.covariance)) {
-            (Some(pose), Some(covariance)) => Some(covariance.in_frame(&self.target_frame(pose))),
+            (Some(pose), Some(covariance)) => Some(covariance.in_frame(&exchange.target_frame(pose))),
             _ => None,
         };
         let scale = pose.map_or(1.0, |pose| pose.scale());
-        let unit = if self.swapped { 1.0 / scale } else { 1.0 };
-        let matches = match (&found.attempt, &pose) {
-            (Some(attempt), Some(pose)) => attempt.summary(&found.sampled, pose, unit),
+        let unit = exchange.unit(scale);
+        let matches = match (&attempt, &pose) {
+            (Some(attempt), Some(pose)) => attempt.summary(&sampled, pose, unit),
             _ => None,
         };
         let matches = matches.map(|mut summary| {
-            summary.points.iter_mut().for_each(|pair| *pair = self.outward_points(*pair));
+            summary.points.iter_mut().for_each(|pair| *pair = exchange.points_out(*pair));
             summary
         });
         CloudRegistration {
@@ -555,14 +431,14 @@ impl<'a> Task<'a> {
                     not_refuted_because,
                 }
             }),
-            target_from_source: pose.map(|pose| self.outward(&pose)),
-            assessment: pose.map(|_| seen(judgement.assessment)),
+            target_from_source: pose.map(|pose| exchange.pose_out(&pose)),
+            assessment: pose.map(|_| exchange.fit_out(judgement.assessment)),
             rmse: rmse.map(|rmse| unit * rmse),
             covariance,
             matches,
-            candidates: found.known.iter().map(candidate).collect(),
+            candidates: known.iter().map(candidate).collect(),
             rounds: self.rounds,
-            voxel: unit * found.sampled.voxel(scale),
+            voxel: unit * sampled.voxel(scale),
             orientation: self.pair.orientation,
             stopped: self.stopped,
             source,
@@ -570,27 +446,4 @@ impl<'a> Task<'a> {
             seconds: self.clock.stop(),
         }
     }
-}
-
-/// Order of two clouds: the one with fewer points first, ties by coordinates. The first one moves.
-fn order(source: &PreparedCloud, target: &PreparedCloud) -> Ordering {
-    let (a, b) = (source.points(), target.points());
-    a.len().cmp(&b.len()).then_with(|| {
-        let mut compared = a.iter().flatten().zip(b.iter().flatten()).map(|(x, y)| x.total_cmp(y));
-        compared.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    })
-}
-
-/// Bounds of `1/s`.
-fn inverse_scale(scale: Scale) -> Scale {
-    let inverse = match scale {
-        Scale::Unknown => Ok(Scale::Unknown),
-        Scale::Known(s) => Scale::known(1.0 / s.get()),
-        Scale::Between(low, high) => Scale::between(1.0 / high.get(), 1.0 / low.get()),
-    };
-    inverse.unwrap_or(scale)
-}
-
-fn shift(by: [f64; 3]) -> Similarity {
-    Similarity::from_translation(by)
 }

@@ -94,6 +94,10 @@ pub enum RoundKind {
     MutualMatches,
     /// Searches all nearest neighbours, both ways, with normals of either side. Follows when the first round gives no reliable answer.
     AllMatches,
+    /// Looks again with coarser voxels, where noise or distance may hide the features. Follows when the first look gives no reliable answer.
+    CoarserVoxels,
+    /// Looks again with finer voxels, where features may be small. Follows when neither look gave a reliable answer.
+    FinerVoxels,
 }
 
 impl RoundKind {
@@ -103,6 +107,8 @@ impl RoundKind {
             Self::Scale => "scale",
             Self::MutualMatches => "mutual matches",
             Self::AllMatches => "all matches",
+            Self::CoarserVoxels => "coarser voxels",
+            Self::FinerVoxels => "finer voxels",
         }
     }
 }
@@ -145,7 +151,7 @@ pub struct CloudRegistration {
     pub rival: Option<PoseRival>,
     /// The transform from source to target; `None` exactly when the status is [`Status::NoSolution`].
     pub target_from_source: Option<Similarity>,
-    /// How well the clouds fit under the transform; `None` without a transform.
+    /// How well the clouds fit under the transform, by what all looks say together; `None` without a transform.
     pub assessment: Option<Assessment>,
     /// Root mean square distance of the points of the overlap from the tangent planes (or points) of the other cloud, in target units.
     pub rmse: Option<f64>,

@@ -8,7 +8,8 @@
 use pcr99::Scale;
 
 use super::{
-    Found, RegisterError, RoundKind, Task,
+    RegisterError, RoundKind, Task,
+    look::Aim,
     search::{Candidate, Effort},
 };
 
@@ -26,8 +27,8 @@ const CLEAR_RESIDUAL: f64 = 0.35;
 const CLEAR_AGREEMENT: f64 = 0.65;
 
 impl Task<'_> {
-    /// Searches for the scale, then for the pose.
-    pub(super) fn search_scales(&mut self) -> Result<Found, RegisterError> {
+    /// Searches for the scale.
+    pub(super) fn search_scales(&mut self) -> Result<Aim, RegisterError> {
         let (moving, fixed) = (self.pair.moving.density().voxel(), self.pair.fixed.density().voxel());
         let bounds = match self.scale {
             Scale::Between(low, high) => [low.get(), high.get()],
@@ -78,7 +79,7 @@ impl Task<'_> {
         }
         let scale = best.map_or(fixed / moving, |best| best.pose.scale()).clamp(bounds[0], bounds[1]);
         let range = around(scale, self.scale)?;
-        self.search(scale, range, None)
+        Ok(Aim { scale, range, given: None })
     }
 }
 

@@ -10,7 +10,7 @@ use pcr99_base::{
     vector::{distance_sq, dot, minus, rotate},
 };
 
-use super::{MatchSummary, RegisterError, RegisterParams, SharedStopCheck, judge::principal_axes};
+use super::{MatchSummary, RegisterError, RegisterParams, SharedStopCheck, decoys::principal_axes};
 
 use crate::{
     fpfh::{Descriptor, turned},
@@ -146,6 +146,12 @@ impl SampledPair {
             explained += usize::from(is_explained(i));
         }
         explained as f64 / all.max(1) as f64
+    }
+
+    /// The pair with normals of either sign and with another moving cloud, whose points correspond to those of this one.
+    pub(super) fn with_moving(&self, moving: Arc<SampledCloud>) -> Self {
+        let voters = OnceLock::from(self.voters().clone());
+        Self { moving, fixed: Arc::clone(&self.fixed), voters, features: OnceLock::new() }
     }
 
     /// The caller's pose, refined coarsely.
