@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-use laz::{DecompressionSelection as Selection, LasZipDecompressor};
+use laz::{DecompressionSelection as Selection, LasZipDecompressor, LazVlr};
+
+use super::record::Record;
 
 /// Stack size of the decoding thread, in bytes. Memory is committed only as it is used.
 pub(super) const STACK: usize = 64 << 20;
@@ -17,13 +19,14 @@ pub(super) struct Decoder(Box<LasZipDecompressor<'static, Watched>>);
 
 impl Decoder {
     /// Starts decoding; `reader` is at the first point.
-    pub(super) fn new(reader: BufReader<File>, header: &las::Header) -> Result<Self, las::Error> {
+    pub(super) fn new(reader: BufReader<File>, record: &Record) -> Result<Self, laz::LasZipError> {
         // Unneeded layers are not decoded: this is faster, and the layer of point times is where the decoder
         // recurses.
         let selection =
             Selection::xy_returns_channel().decompress_z().decompress_intensity().decompress_rgb();
         let watched = Watched { reader, top: here() };
-        let decompressor = LasZipDecompressor::selective(watched, header.laz_vlr()?, selection)?;
+        let decompressor =
+            LasZipDecompressor::selective(watched, LazVlr::from_buffer(&record.bytes)?, selection)?;
         Ok(Self(Box::new(decompressor)))
     }
 

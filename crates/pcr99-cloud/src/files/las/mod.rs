@@ -1,7 +1,7 @@
 //! LAS and LAZ files. The crate `las` reads the header, the crate `laz` decompresses points.
 //!
 //! Both trust the header, so the header is checked here first against the size of the file: every
-//! length and offset, the number of points, and the sizes of compressed layers.
+//! length and offset, the number of points, the description of the compression, and the sizes of compressed layers.
 //!
 //! The LAZ decoder (crate `laz`) panics on some damaged bytes, and recurses once for each wrong
 //! symbol on others. Only decoding can detect this, so it runs in its own thread, whose panics become
@@ -14,6 +14,8 @@ mod decoder;
 mod header;
 
 mod points;
+
+mod record;
 
 use std::cell::Cell;
 use std::fs::File;
@@ -108,13 +110,15 @@ fn decode(mut reader: BufReader<File>, header: &Header, want: Want) -> Result<Cl
     let las_header = las::Header::new(&mut reader).map_err(|cause| header.damaged(0, &cause))?;
     let mut points = Points::new(&las_header, header.capacity(), want)?;
     let stride = usize::from(las_header.point_format().len());
-    if las_header.point_format().is_compressed {
+    if header.points == 0 {
+        // No decoder needs to see the rest.
+    } else if let Some(record) = &header.compression {
         // Errors with a code come from the operating system; all others mean a damaged file.
         let failed = |found: u64, error: io::Error| match error.raw_os_error() {
             Some(_) => Fault::from(error),
             None => header.damaged(found, &error),
         };
-        let mut source = Decoder::new(reader, &las_header).map_err(|cause| header.damaged(0, &cause))?;
+        let mut source = Decoder::new(reader, record).map_err(|cause| header.damaged(0, &cause))?;
         let mut bytes = Vec::new();
         while points.len() < header.points {
             let wanted = BATCH.min(header.points - points.len());
