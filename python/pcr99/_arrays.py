@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from numbers import Real
-from typing import Any, Optional, Union
+from typing import Any, Optional, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from ._errors import InvalidInput, InvalidType
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 #: A scale: a number if it is known, ``None`` if it is unknown, ``(minimum, maximum)`` if it is bounded.
 ScaleLike = Union[float, None, "tuple[float, float]"]
@@ -77,11 +79,18 @@ def _hint(name: str, value: Any) -> str:
     return ""
 
 
+def contiguous(array: npt.NDArray[Any], dtype: type[_Number]) -> npt.NDArray[_Number]:
+    """Converts an array to one whose numbers lie one after the other, each at an address that the processor can read."""
+    rows: npt.NDArray[_Number] = np.ascontiguousarray(array, dtype=dtype)
+    # A view into a packed record or a buffer may begin at any byte.
+    return rows if rows.flags.aligned else rows.copy()
+
+
 def as_rows(name: str, value: Any, columns: int = 3) -> Floats:
     """Converts `value` to a contiguous N×`columns` array of doubles."""
     array = as_array(name, value)
     _check_shape(name, array.shape, columns)
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return contiguous(array, np.float64)
 
 
 def _check_shape(name: str, shape: tuple[int, ...], columns: int) -> None:
@@ -135,7 +144,7 @@ def as_indices(name: str, value: Any) -> Indices:
     _check_shape(name, array.shape, 2)
     if array.dtype == np.uint64 and bool((array > np.iinfo(np.int64).max).any()):
         raise InvalidInput(f"`{name}` has numbers that are too large for an index: the largest is {int(array.max())}")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return contiguous(array, np.int64)
 
 
 def as_list(name: str, value: Any, length: int, what: str = "matches") -> Floats:
@@ -145,7 +154,7 @@ def as_list(name: str, value: Any, length: int, what: str = "matches") -> Floats
         raise InvalidInput(f"`{name}` is {_shown(array.shape)}, expected a list of {length} numbers: try {name}.ravel()")
     if len(array) != length:
         raise InvalidInput(f"`{name}` has {len(array)} numbers for {length} {what}: pass one number for each")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return contiguous(array, np.float64)
 
 
 def as_transform(name: str, value: Any) -> Floats:
@@ -153,7 +162,7 @@ def as_transform(name: str, value: Any) -> Floats:
     array = as_array(name, value)
     if array.shape != (4, 4):
         raise InvalidInput(f"`{name}` is {_shown(array.shape)}, expected the 4×4 matrix [sR t; 0 1]")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return contiguous(array, np.float64)
 
 
 def as_place(name: str, value: Any) -> Optional[tuple[float, float, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,10 @@ from ._progress import ProgressLike, ProgressReporter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+#: Command that starts the program ``pcr99``, for pairs that may end their process.
+PROGRAM = [sys.executable, "-m", "pcr99"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +110,7 @@ def batch(
     *,
     threads: Optional[int] = None,
     resume: bool = False,
+    repair: bool = False,
     retry_failed: bool = False,
     retry_changed: bool = False,
     chunk: Optional[int] = None,
@@ -126,7 +132,10 @@ def batch(
     threads
         Maximum number of threads; by default the number of cores.
     resume
-        Continue the batch in ``output``. Finished pairs are not run again.
+        Continue the batch in ``output``. Finished pairs are not run again. A pair that ended an earlier process runs in a process of its
+        own first; if it ends that one, too, it fails.
+    repair
+        Drop damaged records, whose pairs run again; needs ``resume``. Without it, damage is an error that names the file and line.
     retry_failed
         Run failed pairs again; needs ``resume``.
     retry_changed
@@ -174,12 +183,12 @@ def batch(
     reporter = ProgressReporter(progress)
     pairs = manifest_of(manifest, defaults)
     place = _path("output", output)
-    work = _core.Batch(place, pairs, bool(resume), bool(retry_failed), bool(retry_changed))
+    work = _core.Batch(place, pairs, bool(resume), bool(repair), bool(retry_failed), bool(retry_changed))
     try:
         warn_of_changes(work)
         before = work.finished
         reporter.start()
-        work.run(threads, chunk, cache, reporter)
+        work.run(threads, chunk, cache, PROGRAM, reporter)
         return result(work, place, before, reporter)
     finally:
         reporter.close()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arrays import Floats, as_array, as_list, as_optional_whole, as_place, as_rows, frozen
+from ._arrays import Floats, as_array, as_list, as_optional_whole, as_place, as_rows, contiguous, frozen
 from ._errors import InvalidInput, InvalidType
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -277,10 +277,10 @@ def _colors(value: Any, points: int) -> Optional[npt.NDArray[np.uint8]]:
         # Open3D's colours are fractions from 0 to 1.
         if not bool(((colors >= 0.0) & (colors <= 1.0)).all()):
             raise InvalidInput("`cloud.colors` must be fractions from 0 to 1, or integers from 0 to 255, for example with .astype(np.uint8)")
-        return np.ascontiguousarray(np.rint(colors * 255.0), dtype=np.uint8)
+        return contiguous(np.rint(colors * 255.0), np.uint8)
     if bool(((colors < 0) | (colors > 255)).any()):
         raise InvalidInput("`cloud.colors` must be integers from 0 to 255")
-    return np.ascontiguousarray(colors, dtype=np.uint8)
+    return contiguous(colors, np.uint8)
 
 
 class Matches(NamedTuple):

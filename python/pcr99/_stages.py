@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arrays import Floats, Indices, as_array, as_finite_rows, as_number, as_optional_whole, as_place, as_rows
+from ._arrays import Floats, Indices, as_array, as_finite_rows, as_number, as_optional_whole, as_place, as_rows, contiguous
 from ._clouds import CloudLike, as_cloud
 from ._errors import InvalidInput
 
@@ -144,7 +144,7 @@ def _descriptors(name: str, value: Any) -> Descriptors:
     # Each of the three histograms sums to 200; 201 allows for rounding.
     if not bool(((rows >= 0.0) & (rows <= 201.0)).all()):
         raise InvalidInput(f"`{name}` is not FPFH: its numbers must be from 0 to 200")
-    return np.ascontiguousarray(rows, dtype=np.float32)
+    return contiguous(rows, np.float32)
 
 
 for _class in (Cleaned, Features):

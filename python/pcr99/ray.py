@@ -53,6 +53,7 @@ def batch(
     num_cpus: Optional[int] = None,
     chunk: Optional[int] = None,
     resume: bool = False,
+    repair: bool = False,
     retry_failed: bool = False,
     retry_changed: bool = False,
     cache: Optional[int] = None,
@@ -63,7 +64,7 @@ def batch(
 
     Parameters
     ----------
-    manifest, output, resume, retry_failed, retry_changed, progress, **defaults
+    manifest, output, resume, repair, retry_failed, retry_changed, progress, **defaults
         As in ``pcr99.batch``. All machines must see ``output`` and the files of the manifest under the same paths.
     address
         Address of the cluster, as in ``ray.init`` (``"auto"``, ``"ray://head:10001"``). By default the cluster that this process is
@@ -94,7 +95,7 @@ def batch(
     pairs = manifest_of(manifest, defaults)
     # Workers have other current directories.
     place = os.path.abspath(_path("output", output))
-    work = _core.Batch(place, pairs, bool(resume), bool(retry_failed), bool(retry_changed))
+    work = _core.Batch(place, pairs, bool(resume), bool(repair), bool(retry_failed), bool(retry_changed))
     try:
         warn_of_changes(work)
         before = work.finished
@@ -167,7 +168,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
         print("interrupted; finished pairs are kept: continue with the same command and --resume", file=sys.stderr)
         return 130
     except Error as error:
-        print(f"error: {str(error).replace('resume=True', '--resume')}", file=sys.stderr)
+        print(f"error: {str(error).replace('resume=True with repair=True', '--resume --repair').replace('resume=True', '--resume')}", file=sys.stderr)
         return 2
     print(json.dumps(done.to_dict(), indent=2) if as_json else str(done), end="\n" if as_json else "")
     if not quiet:
@@ -195,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chunk", metavar="N", type=int, help="number of pairs that are sent together (default: up to 100)")
     parser.add_argument("--cache", metavar="MIB", type=int, help="memory for the clouds that each worker keeps (default: 1024)")
     parser.add_argument("--resume", action="store_true", help="continue the batch in DIR")
+    parser.add_argument("--repair", action="store_true", help="drop damaged records and run their pairs again")
     parser.add_argument("--retry-failed", action="store_true", help="run failed pairs again")
     parser.add_argument("--retry-changed", action="store_true", help="run pairs again whose files have changed")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")

@@ -1,6 +1,7 @@
 //! Registration of many pairs: the directory of a batch, threads on this machine, and workers on other machines.
 
 use std::{
+    ffi::OsString,
     num::NonZero,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -121,14 +122,18 @@ impl Batch {
         output: PathBuf,
         manifest: &Manifest,
         resume: bool,
+        repair: bool,
         retry_failed: bool,
         retry_changed: bool,
     ) -> PyResult<Self> {
         let manifest = Arc::clone(&manifest.0);
         let its = Arc::clone(&manifest);
         let (directory, changed) = work::run_to_end(py, move |_| {
-            let mut directory =
-                if resume { Directory::resume(&output, &its)? } else { Directory::create(&output, &its)? };
+            let mut directory = match (resume, repair) {
+                (false, _) => Directory::create(&output, &its)?,
+                (true, false) => Directory::resume(&output, &its)?,
+                (true, true) => Directory::repair(&output, &its)?.0,
+            };
             if retry_failed {
                 directory.forget_failed()?;
             }
@@ -160,18 +165,22 @@ impl Batch {
     }
 
     /// Runs the missing pairs on threads of this machine. `progress` is called on this thread with four counts: all pairs, pairs that
-    /// earlier runs finished, pairs that this run finished, and pairs of this run that failed.
+    /// earlier runs finished, pairs that this run finished, and pairs of this run that failed. `program` starts the program `pcr99`.
     fn run(
         &self,
         py: Python<'_>,
         threads: Option<usize>,
         chunk: Option<usize>,
         cache: Option<u64>,
+        program: Vec<OsString>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let default = RunOptions::default();
+        let threads = work::thread_count(threads);
+        let pair = ["batch-pair".into(), "--threads".into(), threads.to_string().into()];
         let options = RunOptions {
-            threads: NonZero::new(work::thread_count(threads)),
+            threads: NonZero::new(threads),
+            isolation: program.into_iter().chain(pair).collect(),
             chunk: chunk.and_then(NonZero::new).unwrap_or(default.chunk),
             cache: bytes(cache),
         };

@@ -131,9 +131,10 @@ fn batch_message(error: &BatchError) -> String {
             "`{}` already holds a batch: continue it with resume=True, or choose another directory",
             directory.display()
         ),
-        BatchError::Damaged { file, cause } => format!(
-            "`{}` is damaged ({cause}): delete it and continue with resume=True, which runs its pairs again",
-            file.display()
+        BatchError::Damaged { file, line, cause } => format!(
+            "`{}`{} is damaged: {cause}; resume=True with repair=True drops what is damaged and runs its pairs again",
+            file.display(),
+            if *line == 0 { String::new() } else { format!(", line {line},") }
         ),
         _ => error.to_string(),
     }
@@ -147,6 +148,7 @@ impl From<BatchError> for Failure {
             | BatchError::Busy { directory }
             | BatchError::OtherVersion { directory, .. }
             | BatchError::Changed { directory, .. }
+            | BatchError::Gone { directory }
             | BatchError::NotShared { directory } => Some(directory.clone()),
             BatchError::Damaged { file, .. } => Some(file.clone()),
             BatchError::Io { path, .. } => Some(path.clone()),

@@ -31,9 +31,9 @@ use pyo3::prelude::*;
 
 /// Runs the program `pcr99`; the first argument is its name. Returns the exit status.
 #[pyfunction]
-fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+fn main(py: Python<'_>, arguments: Vec<OsString>, program: Vec<OsString>) -> u8 {
     // The message of a panic is already on standard error; 101 is the exit status of any Rust program that panics.
-    let status = py.detach(|| panic::catch_unwind(|| pcr99_cli::status(arguments)).unwrap_or(101));
+    let status = py.detach(|| panic::catch_unwind(|| pcr99_cli::status(arguments, program)).unwrap_or(101));
     // Python does not flush the buffer of Rust.
     let _ = std::io::stdout().flush();
     status

@@ -207,6 +207,21 @@ def test_bad_output_directories(done: pcr99.BatchResult, manifest: Path, place: 
         pcr99.batch(manifest, tmp_path / "file")
 
 
+def test_damage_is_named_and_repaired(manifest: Path, tmp_path: Path) -> None:
+    first = pcr99.batch(manifest, tmp_path / "out")
+    (part,) = (tmp_path / "out" / "parts").glob("part-*.jsonl")
+    before, expected = part.read_bytes(), first.results_jsonl.read_bytes()
+    place = before.index(b'"transform"') if b'"transform"' in before else len(before) // 2
+    digit = next(i for i in range(place, len(before)) if before[i : i + 1].isdigit())
+    part.write_bytes(before[:digit] + (b"8" if before[digit : digit + 1] != b"8" else b"7") + before[digit + 1 :])
+    line = before[:digit].count(b"\n") + 1
+    with pytest.raises(pcr99.FileError, match=f"{part.name}`, line {line}, is damaged: .*resume=True with repair=True"):
+        pcr99.batch(manifest, tmp_path / "out", resume=True)
+    again = pcr99.batch(manifest, tmp_path / "out", resume=True, repair=True)
+    assert again.finished_before == first.pairs - 1
+    assert again.results_jsonl.read_bytes() == expected
+
+
 def test_progress_function_ends_a_batch(slow: tuple[Path, list[bytes]], tmp_path: Path) -> None:
     manifest, expected = slow
     seen: list[pcr99.Progress] = []

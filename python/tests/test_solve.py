@@ -34,6 +34,16 @@ def test_ninety_nine_percent(problem: pcr99.Problem) -> None:
     assert errors(pcr99.solve(hard.source, hard.target), hard.transform) < 0.05
 
 
+def misaligned(array: np.ndarray, dtype: object) -> np.ndarray:
+    """The same numbers, beginning one byte after an address that the processor can read."""
+    values = np.asarray(array).astype(dtype)
+    buffer = bytearray(values.nbytes + 1)
+    view = np.frombuffer(buffer, dtype=values.dtype, offset=1).reshape(values.shape)
+    assert not view.flags.aligned
+    view[...] = values
+    return view
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -48,6 +58,9 @@ def test_ninety_nine_percent(problem: pcr99.Problem) -> None:
         lambda a: tuple(map(tuple, a)),
         lambda a: np.ma.masked_array(a),
         lambda a: memoryview(np.ascontiguousarray(a)),
+        lambda a: misaligned(a, np.float64),
+        lambda a: misaligned(a, ">f8"),
+        lambda a: misaligned(a, np.float32),
     ],
 )
 def test_any_layout_gives_the_same(problem: pcr99.Problem, change) -> None:
@@ -57,6 +70,19 @@ def test_any_layout_gives_the_same(problem: pcr99.Problem, change) -> None:
         assert found == expected
     else:
         assert found and errors(found, problem.transform) < 0.02
+
+
+def test_misaligned_indices_weights_and_features(problem: pcr99.Problem) -> None:
+    weights = np.linspace(1.0, 2.0, len(problem.source))
+    rows = np.stack([np.arange(len(problem.source))] * 2, axis=1)
+    expected = pcr99.solve(problem.source, problem.target, indices=rows, weights=weights)
+    found = pcr99.solve(
+        problem.source, problem.target, indices=misaligned(rows, np.int64), weights=misaligned(weights, np.float64)
+    )
+    assert found == expected
+    features = np.arange(33 * 20, dtype=np.float32).reshape(20, 33)
+    expected_pairs = pcr99.match_features(features, features)
+    assert np.array_equal(pcr99.match_features(misaligned(features, np.float32), features), expected_pairs)
 
 
 def test_single_precision_and_whole_numbers(problem: pcr99.Problem) -> None:

@@ -14,6 +14,8 @@
 //! | seeded random numbers | [`random`] |
 //! | wall-clock time, stage by stage | [`clock`] |
 //! | files that are complete or not there (feature `files`) | `output_file` |
+//! | lines of JSON with a checksum | [`sealed`] |
+//! | characters that change the direction of text | [`text`] |
 //!
 //! # Guarantees
 //!
@@ -40,10 +42,14 @@ mod points;
 
 pub mod random;
 
+pub mod sealed;
+
 mod similarity;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod test_points;
+
+pub mod text;
 
 pub mod vector;
 

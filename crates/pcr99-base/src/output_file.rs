@@ -1,20 +1,26 @@
 //! Files that appear under their name when they are complete, or not at all.
 //!
-//! All bytes go to a temporary file in the same directory, which is renamed at the end. A reader never sees half a file, and a program that
-//! is killed leaves at most a temporary file, which [`is_unfinished`] recognises.
+//! All bytes go to a temporary file in the same directory, which is renamed at the end. A reader never sees half a file. A program that is killed
+//! leaves at most a temporary file, which the next [`OutputFile`] in that directory removes: the file is locked while it is written, so a file
+//! that nobody holds is one that nobody will finish.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use tempfile::NamedTempFile;
+
+use crate::text::is_direction_mark;
 
 /// Start of the name of a temporary file.
 const PREFIX: &str = ".unfinished-";
 /// End of the name of a temporary file.
 const SUFFIX: &str = ".tmp";
+/// Age of a temporary file below which it is not removed: its process may not have locked it yet.
+const YOUNGEST: Duration = Duration::from_secs(60);
 /// Size of the write buffer in bytes: large enough that a system call per buffer costs nothing beside the copying.
 const BUFFER: usize = 128 * 1024;
 
@@ -91,6 +97,7 @@ impl OutputFile {
             Ok(path) => path,
             Err(_) => directory.canonicalize().map_err(failed)?.join(path.file_name().unwrap_or_default()),
         };
+        remove_stale(directory_of(&path));
         // A directory that takes no file should be found now, not after hours of work.
         temporary_beside(&path).map_err(failed)?;
         Ok(Self { label, place: Place::File(path) })
@@ -201,8 +208,9 @@ pub fn is_unfinished(name: &str) -> bool {
 /// A path for use in a message: on one line, in backticks.
 pub fn quoted(path: &Path) -> String {
     let shown = path.display().to_string();
-    let escape =
-        |c: char| -> String { if c.is_control() { c.escape_default().collect() } else { c.to_string() } };
+    let escape = |c: char| -> String {
+        if c.is_control() || is_direction_mark(c) { c.escape_default().collect() } else { c.to_string() }
+    };
     format!("`{}`", shown.chars().map(escape).collect::<String>())
 }
 
@@ -223,7 +231,29 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         let replaced = path.metadata().map(|file| file.permissions());
         builder.permissions(replaced.unwrap_or_else(|_| Permissions::from_mode(0o666)));
     }
-    builder.tempfile_in(directory_of(path))
+    let file = builder.tempfile_in(directory_of(path))?;
+    // Where there are no locks, stale files stay.
+    let _ = file.as_file().try_lock();
+    Ok(file)
+}
+
+/// Removes temporary files of killed processes from a directory. What cannot be removed stays.
+fn remove_stale(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let is_old = || {
+            entry
+                .metadata()
+                .and_then(|file| file.modified())
+                .is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= YOUNGEST))
+        };
+        if is_unfinished(&entry.file_name().to_string_lossy())
+            && is_old()
+            && File::options().write(true).open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -285,6 +315,30 @@ mod tests {
         file.finish_durably().expect("finished");
         assert_eq!(fs::metadata(&path).expect("the file").len(), 500_000);
         assert_eq!(names(place.path()), ["part.jsonl"]);
+    }
+
+    #[test]
+    fn files_of_killed_processes_are_removed_and_those_of_others_are_not() {
+        let place = tempfile::tempdir().expect("a directory");
+        let old = std::time::SystemTime::now() - 2 * YOUNGEST;
+        let make = |name: &str| {
+            let file = File::create(place.path().join(name)).expect("a file");
+            file.set_modified(old).expect("a time");
+            file
+        };
+        drop(make(".unfinished-killed.tmp"));
+        let held = make(".unfinished-held.tmp");
+        held.lock().expect("a lock");
+        drop(make("mine.tmp"));
+        fs::write(place.path().join(".unfinished-young.tmp"), "").expect("a file");
+        // One that is being written holds its lock.
+        let pending = PendingFile::new(place.path().join("slow.txt")).expect("a file");
+        pending.out.get_ref().as_file().set_modified(old).expect("a time");
+        let mut kept = names(place.path());
+        kept.retain(|name| name != ".unfinished-killed.tmp");
+        OutputFile::new(&place.path().join("result.txt")).expect("a place");
+        assert_eq!(names(place.path()), kept);
+        pending.finish().expect("finished");
     }
 
     #[test]

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pcr99_base::output_file::{PendingFile, is_unfinished};
+use pcr99_base::{
+    output_file::{PendingFile, is_unfinished},
+    sealed,
+};
 use pcr99_document::{PROGRAM, PairResult, Seconds};
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +19,13 @@ use crate::{
     error::Error,
     fingerprint::Fingerprint,
     manifest::{Manifest, shortened},
-    parts::{BATCH_SCHEMA, Line, Location, Parts, Reader, check_version, names, write_lines},
+    parts::{
+        BATCH_SCHEMA, Line, Location, PARTS, Parts, Reader, check_version, create_parts, has_parts, names,
+        schema_without_checksum, write_lines,
+    },
     record::Record,
     row::Row,
+    running::Running,
     settings::Kind,
     stamp::{Stamp, short},
     summary::Summary,
@@ -26,7 +33,7 @@ use crate::{
 };
 
 /// File that marks the directory of a batch.
-const BATCH_FILE: &str = "batch.json";
+pub(crate) const BATCH_FILE: &str = "batch.json";
 /// File that the running process locks. The system releases the lock when the process ends, even if it is killed.
 const LOCK_FILE: &str = ".lock";
 
@@ -65,18 +72,16 @@ impl Directory {
             return Err(Error::Exists { directory: path.into() });
         }
         fs::create_dir_all(path).map_err(Error::io("create the directory", path))?;
-        if names(path)?.iter().any(|name| name != LOCK_FILE && !is_unfinished(name)) {
+        // A killed process may have left an empty directory for part files.
+        let is_ours = |name: &str| {
+            name == LOCK_FILE || is_unfinished(name) || (name == PARTS && is_empty(&path.join(name)))
+        };
+        if !names(path)?.iter().all(|name| is_ours(name)) {
             return Err(Error::Foreign { directory: path.into() });
         }
         let lock = lock(path)?;
-        let header = Header { batch_schema: BATCH_SCHEMA, program: PROGRAM.to_owned() };
-        let write = |file: &Path| -> io::Result<()> {
-            let mut file = PendingFile::new(file.to_path_buf())?;
-            writeln!(file, "{}", serde_json::to_string(&header)?)?;
-            file.finish_durably()
-        };
-        let file = path.join(BATCH_FILE);
-        write(&file).map_err(Error::io("write", &file))?;
+        create_parts(path)?;
+        write_header(path)?;
         let parts = Parts::read(path)?;
         Ok(Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts })
     }
@@ -91,10 +96,36 @@ impl Directory {
         let Some(header) = read_header(path)? else { return Self::create(path, manifest) };
         check_version(path, header.batch_schema, &header.program)?;
         let lock = lock(path)?;
+        create_parts(path)?;
         let directory =
             Self { path: path.into(), base: manifest.base().into(), _lock: lock, parts: Parts::read(path)? };
         directory.check(manifest)?;
         Ok(directory)
+    }
+
+    /// Continues a batch as [`resume`](Self::resume) does, but drops damaged records, whose pairs run again. Also returns the number of damaged lines.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume), except for damage.
+    pub fn repair(path: &Path, manifest: &Manifest) -> Result<(Self, usize), Error> {
+        let header = match read_header(path) {
+            Err(Error::Damaged { .. }) => None,
+            Ok(None) => return Ok((Self::create(path, manifest)?, 0)),
+            header => header?,
+        };
+        let mut damaged = 0;
+        {
+            let _lock = lock(path)?;
+            match header {
+                Some(header) => check_version(path, header.batch_schema, &header.program)?,
+                None => {
+                    write_header(path)?;
+                    damaged += 1;
+                }
+            }
+            damaged += Parts::repair(path, manifest.base())?;
+        }
+        Ok((Self::resume(path, manifest)?, damaged))
     }
 
     /// Path of the directory.
@@ -187,6 +218,10 @@ impl Directory {
     /// When a pair is not finished, or files cannot be read or written.
     pub fn merge(&self, manifest: &Manifest) -> Result<Summary, Error> {
         let locations = self.locations(manifest)?;
+        self.merged(locations).map_err(|error| Error::in_batch(&self.path, error))
+    }
+
+    fn merged(&self, locations: Vec<Location>) -> Result<Summary, Error> {
         let mut reader = Reader::new(&self.parts);
         let mut files = ResultFiles::new(&self.path)?;
         let mut summary = Summary::default();
@@ -221,6 +256,11 @@ impl Directory {
             0 => Ok(locations),
             missing => Err(Error::Unfinished { missing, all: rows.len() }),
         }
+    }
+
+    /// Pairs that are running, or were when an earlier process ended.
+    pub(crate) fn running(&self) -> Running {
+        Running::in_directory(&self.path)
     }
 
     /// Result of the pair of a row, if it is finished.
@@ -346,15 +386,42 @@ pub(crate) fn is_batch(directory: &Path) -> Result<bool, Error> {
 /// Header of a batch; `None` where there is no batch.
 fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
     let path = directory.join(BATCH_FILE);
+    let damaged = |cause: &str| Error::Damaged { file: path.clone(), line: 0, cause: cause.to_owned() };
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return if has_parts(directory)? { Err(damaged("it is missing")) } else { Ok(None) };
         }
         Err(error) => return Err(Error::io("read", path)(error)),
     };
-    // Another program may use the same file name.
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| Error::Foreign { directory: directory.into() })
+    if let Some(found) = schema_without_checksum(&bytes) {
+        return Err(Error::OtherSchema { directory: directory.into(), found });
+    }
+    let intact = sealed::check(&bytes, "").map_err(|damage| damage.to_string());
+    let header = intact.and_then(|()| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+    match header {
+        Ok(header) => Ok(Some(header)),
+        Err(cause) if has_parts(directory)? => Err(damaged(&cause)),
+        // Another program may use the same file name.
+        Err(_) => Err(Error::Foreign { directory: directory.into() }),
+    }
+}
+
+fn write_header(directory: &Path) -> Result<(), Error> {
+    let header = Header { batch_schema: BATCH_SCHEMA, program: PROGRAM.to_owned() };
+    let file = directory.join(BATCH_FILE);
+    let write = || -> io::Result<()> {
+        let mut file = PendingFile::new(file.clone())?;
+        writeln!(file, "{}", sealed::seal(serde_json::to_string(&header)?, ""))?;
+        file.finish_durably()
+    };
+    write().map_err(Error::io("write", &file))
+}
+
+/// Whether a path is that of an empty directory.
+fn is_empty(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn lock(directory: &Path) -> Result<File, Error> {

@@ -1,8 +1,12 @@
 //! Errors of a batch as a whole. Errors of a pair are in its row.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::{
+    directory::BATCH_FILE,
     manifest::{At, ManifestError},
     parts::BATCH_SCHEMA,
 };
@@ -41,7 +45,7 @@ pub enum Error {
     },
     /// The files of the batch have another schema.
     #[error(
-        "the batch in `{}` has schema {found}; this version reads {BATCH_SCHEMA}: run it again in a new directory",
+        "the batch in `{}` has schema {found}; this version reads {BATCH_SCHEMA}, whose records have checksums: run it again in a new directory",
         .directory.display()
     )]
     OtherSchema {
@@ -71,12 +75,20 @@ pub enum Error {
         change: String,
     },
     /// A file of the directory is damaged.
-    #[error("`{}` is damaged: {cause}; delete it and continue with --resume, which runs its pairs again", .file.display())]
+    #[error("`{}`{} is damaged: {cause}; --resume --repair drops what is damaged and runs its pairs again", .file.display(), in_line(*.line))]
     Damaged {
         /// The file.
         file: PathBuf,
+        /// Line, counted from 1; 0 for the whole file.
+        line: usize,
         /// The damage.
         cause: String,
+    },
+    /// The directory was removed while a batch was running in it.
+    #[error("`{}` was removed while the batch was running, with the finished pairs in it: run the batch again", .directory.display())]
+    Gone {
+        /// The directory.
+        directory: PathBuf,
     },
     /// A worker does not see the directory of its batch.
     #[error("there is no batch in `{}` on this machine: all workers must share its file system", .directory.display())]
@@ -110,4 +122,14 @@ impl Error {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
+
+    /// `error`, or [`Error::Gone`] if the directory of the batch no longer exists.
+    pub(crate) fn in_batch(directory: &Path, error: Self) -> Self {
+        if directory.join(BATCH_FILE).exists() { error } else { Self::Gone { directory: directory.into() } }
+    }
+}
+
+/// Place of a line in a message.
+fn in_line(line: usize) -> String {
+    if line == 0 { String::new() } else { format!(", line {line},") }
 }

@@ -37,6 +37,8 @@
 //! * A finished pair (one in a part file) is never lost. It runs again only on request ([`Directory::forget_failed`],
 //!   [`Directory::forget_changed`]).
 //! * An error of a pair, including a panic, is recorded in its row and does not stop the batch.
+//! * A pair that ends the process is found when the batch is resumed ([`RunOptions::isolation`]), and fails. Nothing else is lost.
+//! * Damaged records are found by their checksum and never used. [`Directory::repair`] runs their pairs again.
 
 mod clouds;
 
@@ -49,6 +51,8 @@ mod directory;
 mod error;
 
 mod fingerprint;
+
+mod isolated;
 
 mod manifest;
 
@@ -66,6 +70,8 @@ mod row;
 
 mod run;
 
+mod running;
+
 mod settings;
 
 mod stamp;
@@ -81,6 +87,7 @@ pub use csv::CsvError;
 pub use directory::{Changed, Directory, RESULTS_CSV, RESULTS_JSONL, SUMMARY_JSON, TIMES_CSV};
 pub use error::Error;
 pub use fingerprint::Fingerprint;
+pub use isolated::serve_pair;
 pub use manifest::{At, Manifest, ManifestError};
 pub use order::Chunk;
 pub use parts::write_part;

@@ -9,6 +9,8 @@ use std::{
     sync::Arc,
 };
 
+use pcr99_base::text::is_direction_mark;
+
 use crate::{
     columns::Columns,
     csv::{Cells, CsvError, Fault, Records},
@@ -378,7 +380,7 @@ impl<'a> Reading<'a> {
 pub(crate) fn shortened(text: &str) -> String {
     /// Characters: about a line of a terminal.
     const MOST: usize = 80;
-    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let plain = |c: char| if c.is_control() || is_direction_mark(c) { '\u{fffd}' } else { c };
     let shown: String = text.chars().take(MOST).map(plain).collect();
     if text.chars().nth(MOST).is_some() { format!("{shown}…") } else { shown }
 }

@@ -1,7 +1,7 @@
 //! Part files: results of some pairs, written atomically.
 //!
-//! The first line is a header, each other line a [`Record`]. The name contains the fingerprint of all rows, so writing the same results twice
-//! gives one file.
+//! The first line is a header, each other line a [`Record`]; all lines have a checksum. The name contains the fingerprint of all rows, so writing
+//! the same results twice gives one file.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -12,7 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pcr99_base::output_file::{PendingFile, is_unfinished};
+use pcr99_base::{
+    output_file::{PendingFile, is_unfinished},
+    sealed,
+};
 use pcr99_document::{PROGRAM, PairResult, Seconds};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -24,11 +27,24 @@ use crate::{
     stamp::{Stamp, short},
 };
 
-/// Version of the files of a batch: `batch.json` and part files. Version 2 holds documents of schema 2.
-pub(crate) const BATCH_SCHEMA: u32 = 2;
+/// Version of the files of a batch: `batch.json` and part files. Version 2 holds documents of schema 2; since version 3, each line has a checksum.
+pub(crate) const BATCH_SCHEMA: u32 = 3;
+
+/// Version of the files of a batch, if the text is that of such a file at all. Versions before the first with checksums are recognised.
+pub(crate) fn schema_without_checksum(line: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Any {
+        #[serde(alias = "batch_schema")]
+        schema: u32,
+        #[serde(default)]
+        checksum: Option<String>,
+    }
+    let Any { schema, checksum } = serde_json::from_slice(line).ok()?;
+    (schema < BATCH_SCHEMA && checksum.is_none()).then_some(schema)
+}
 
 /// Directory of the part files, in the directory of the batch.
-const PARTS: &str = "parts";
+pub(crate) const PARTS: &str = "parts";
 
 /// Part files open at a time while results are merged; far below the usual limit of 1024 open files.
 const OPEN: usize = 64;
@@ -90,7 +106,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn of(record: &Record) -> io::Result<Self> {
-        let mut text = serde_json::to_vec(record)?;
+        let mut text = sealed::seal(serde_json::to_string(record)?, "").into_bytes();
         text.push(b'\n');
         let (fingerprint, failed, files) = (record.fingerprint, record.is_failed(), short(&record.files));
         Ok(Self { fingerprint, failed, files, text })
@@ -125,9 +141,7 @@ pub(crate) fn write_lines<'a>(
     lines: &'a [Line],
 ) -> Result<NewPart<'a>, Error> {
     let name = lines.iter().fold(Fingerprint::empty(), |hash, line| hash.and(line.fingerprint));
-    let parts = directory.join(PARTS);
-    fs::create_dir_all(&parts).map_err(Error::io("create the directory", &parts))?;
-    let path = parts.join(format!("part-{name}.jsonl"));
+    let path = directory.join(PARTS).join(format!("part-{name}.jsonl"));
     let header = Header {
         schema: BATCH_SCHEMA,
         program: PROGRAM.to_owned(),
@@ -136,14 +150,94 @@ pub(crate) fn write_lines<'a>(
     };
     let write = || -> io::Result<u64> {
         let mut file = PendingFile::new(path.clone())?;
-        let header = serde_json::to_string(&header)? + "\n";
+        let header = sealed::seal(serde_json::to_string(&header)?, "") + "\n";
         file.write_all(header.as_bytes())?;
         lines.iter().try_for_each(|line| file.write_all(&line.text))?;
         file.finish_durably()?;
         Ok(header.len() as u64)
     };
-    let header = write().map_err(Error::io("write", &path))?;
+    let header = write().map_err(|error| Error::in_batch(directory, Error::io("write", &path)(error)))?;
     Ok(NewPart { path, header, lines })
+}
+
+/// Creates the directory of the part files.
+pub(crate) fn create_parts(directory: &Path) -> Result<(), Error> {
+    let parts = directory.join(PARTS);
+    fs::create_dir_all(&parts).map_err(Error::io("create the directory", parts))
+}
+
+/// Whether there are part files in `directory`.
+pub(crate) fn has_parts(directory: &Path) -> Result<bool, Error> {
+    Ok(names(&directory.join(PARTS))?.iter().any(|name| hash_of(name).is_some()))
+}
+
+/// Fingerprint in the name of a part file; `None` for other files.
+fn hash_of(name: &str) -> Option<Fingerprint> {
+    name.strip_prefix("part-")?.strip_suffix(".jsonl")?.parse().ok()
+}
+
+/// Content of a part file.
+#[derive(Default)]
+struct Content {
+    header: Option<Header>,
+    /// Intact records with the offset of each in the file.
+    lines: Vec<(u64, Line)>,
+    /// Line from 1, and what is wrong with it; 0 stands for the whole file.
+    damage: Vec<(usize, String)>,
+}
+
+impl Content {
+    /// Reads a file. `keep_text` keeps the bytes of the records.
+    fn read(directory: &Path, path: &Path, name: Fingerprint, keep_text: bool) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        let mut reader = BufReader::with_capacity(1 << 17, file);
+        let mut content = Self::default();
+        let (mut line, mut offset) = (Vec::new(), 0);
+        for number in 1.. {
+            line.clear();
+            let length = reader.read_until(b'\n', &mut line).map_err(Error::io("read", path))?;
+            if length == 0 {
+                break;
+            }
+            if let Err(cause) = content.add(&line, offset, keep_text) {
+                if number == 1
+                    && let Some(found) = schema_without_checksum(&line)
+                {
+                    return Err(Error::OtherSchema { directory: directory.into(), found });
+                }
+                content.damage.push((number, cause));
+            }
+            offset += length as u64;
+        }
+        if let Some(header) = &content.header {
+            check_version(directory, header.schema, &header.program)?;
+        }
+        let (found, written) = (content.lines.len(), content.header.as_ref().map_or(0, |header| header.rows));
+        let hash =
+            content.lines.iter().fold(Fingerprint::empty(), |hash, (_, line)| hash.and(line.fingerprint));
+        if content.damage.is_empty() && (found != written || content.header.is_none()) {
+            content.damage.push((0, format!("it has {found} of the {written} records that were written")));
+        } else if content.damage.is_empty() && hash != name {
+            content.damage.push((0, "its records are not those that its name stands for".to_owned()));
+        }
+        Ok(content)
+    }
+
+    fn add(&mut self, line: &[u8], offset: u64, keep_text: bool) -> Result<(), String> {
+        if !line.ends_with(b"\n") {
+            return Err("it ends early".to_owned());
+        }
+        sealed::check(line, "").map_err(|damage| damage.to_string())?;
+        if offset == 0 {
+            self.header = Some(serde_json::from_slice(line).map_err(|error| error.to_string())?);
+            return Ok(());
+        }
+        let head: Head = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let (fingerprint, failed) = (head.fingerprint, head.result.status == "failed");
+        let text = if keep_text { line.to_vec() } else { Vec::new() };
+        self.lines.push((offset, Line { fingerprint, failed, files: short(&head.files), text }));
+        Ok(())
+    }
 }
 
 impl Parts {
@@ -161,13 +255,35 @@ impl Parts {
         Ok(found)
     }
 
+    /// Removes damaged records from the part files; `base` is the directory of the manifest. Returns the number of damaged lines.
+    pub(crate) fn repair(directory: &Path, base: &Path) -> Result<usize, Error> {
+        let parts = directory.join(PARTS);
+        let mut damaged = 0;
+        for name in names(&parts)? {
+            let (Some(hash), path) = (hash_of(&name), parts.join(&name)) else { continue };
+            let content = Content::read(directory, &path, hash, true)?;
+            if content.damage.is_empty() {
+                continue;
+            }
+            damaged += content.damage.len();
+            let base = content.header.map_or(base.to_path_buf(), |header| header.base.into());
+            let kept: Vec<Line> = content.lines.into_iter().map(|(_, line)| line).collect();
+            let repaired =
+                if kept.is_empty() { None } else { Some(write_lines(directory, &base, &kept)?.path) };
+            // Where only the header was damaged, the repaired file has replaced it.
+            if repaired.as_ref() != Some(&path) {
+                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            }
+        }
+        Ok(damaged)
+    }
+
     /// Reads part files that other processes have written since.
     pub(crate) fn update(&mut self, directory: &Path) -> Result<(), Error> {
         let parts = directory.join(PARTS);
         for name in names(&parts)? {
             let path = parts.join(&name);
-            let ours = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".jsonl"));
-            if let Some(hash) = ours.and_then(|hash| hash.parse().ok())
+            if let Some(hash) = hash_of(&name)
                 && !self.known.contains(&path)
             {
                 self.add(directory, path, hash)?;
@@ -197,41 +313,14 @@ impl Parts {
     }
 
     fn add(&mut self, directory: &Path, path: PathBuf, name: Fingerprint) -> Result<(), Error> {
-        let damaged = |cause: String| Error::Damaged { file: path.clone(), cause };
-        let mut reader =
-            BufReader::with_capacity(1 << 17, File::open(&path).map_err(Error::io("read", &path))?);
-        let mut line = Vec::new();
-        let mut next = |line: &mut Vec<u8>| {
-            line.clear();
-            reader.read_until(b'\n', line).map_err(Error::io("read", &path))
-        };
-        let mut offset = next(&mut line)? as u64;
-        let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        check_version(directory, header.schema, &header.program)?;
-        let part = self.files.len() as u32;
-        let (mut rows, mut hash, mut found) = (0, Fingerprint::empty(), Vec::new());
-        loop {
-            let length = next(&mut line)? as u64;
-            if length == 0 {
-                break;
-            }
-            let head: Head = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-            (rows, hash) = (rows + 1, hash.and(head.fingerprint));
-            let failed = head.result.status == "failed";
-            let files = short(&head.files);
-            found.push((head.fingerprint, Location { part, offset, failed, files }));
-            offset += length;
+        let content = Content::read(directory, &path, name, false)?;
+        if let Some((line, cause)) = content.damage.into_iter().next() {
+            return Err(Error::Damaged { file: path, line, cause });
         }
-        if rows != header.rows {
-            return Err(damaged(format!("it has {rows} of the {} rows that were written", header.rows)));
-        }
-        if hash != name {
-            return Err(damaged("its rows are not those that its name stands for".to_owned()));
-        }
-        self.begin(path);
-        for (fingerprint, location) in found {
+        let part = self.begin(path);
+        for (offset, Line { fingerprint, failed, files, .. }) in content.lines {
             // Records of the same fingerprint are equal.
-            self.records.entry(fingerprint).or_insert(location);
+            self.records.entry(fingerprint).or_insert(Location { part, offset, failed, files });
         }
         Ok(())
     }
@@ -258,8 +347,11 @@ impl Parts {
         let mut line = Vec::new();
         let file = File::open(path).map_err(Error::io("read", path))?;
         BufReader::new(file).read_until(b'\n', &mut line).map_err(Error::io("read", path))?;
-        let header: Header = serde_json::from_slice(&line)
-            .map_err(|error| Error::Damaged { file: path.clone(), cause: error.to_string() })?;
+        let header: Header = serde_json::from_slice(&line).map_err(|error| Error::Damaged {
+            file: path.clone(),
+            line: 1,
+            cause: error.to_string(),
+        })?;
         Ok(header.base)
     }
 
@@ -341,7 +433,12 @@ impl<'a> Reader<'a> {
     }
 
     fn damaged(&self, location: Location, cause: &dyn fmt::Display) -> Error {
-        Error::Damaged { file: self.files[location.part as usize].clone(), cause: cause.to_string() }
+        let file = self.files[location.part as usize].clone();
+        // Only here is the number of the line needed.
+        let before = fs::read(&file).unwrap_or_default();
+        let before = &before[..(location.offset as usize).min(before.len())];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        Error::Damaged { file, line, cause: cause.to_string() }
     }
 
     /// Reads the bytes of a record.
@@ -365,7 +462,8 @@ impl<'a> Reader<'a> {
         let read = read.and_then(|()| entry.reader.read_until(b'\n', &mut self.bytes));
         entry.offset = location.offset + read.map_err(Error::io("read", path))? as u64;
         self.open.push(entry);
-        Ok(())
+        // The file may have been damaged since it was first read.
+        sealed::check(&self.bytes, "").map_err(|damage| self.damaged(location, &damage))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Runs all unfinished pairs on the threads of this machine.
 
 use std::{
+    collections::HashSet,
+    ffi::OsString,
     num::NonZero,
     sync::{
         Arc,
@@ -14,11 +16,13 @@ use crate::{
     clouds::Clouds,
     directory::Directory,
     error::Error,
+    isolated::{Alone, run_alone},
     manifest::Manifest,
     outbox::{Finished, Outbox, Presence},
     parts::Line,
     record::Record,
     row::Row,
+    running::Slot,
     worker::{Interrupted, Worker},
 };
 
@@ -29,7 +33,7 @@ const DEFAULT_CHUNK: NonZero<usize> = NonZero::new(100).expect("not zero");
 const DEFAULT_CACHE: u64 = 1 << 30;
 
 /// How a batch is run. The results do not depend on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOptions {
     /// Number of threads; `None`: all cores.
     pub threads: Option<NonZero<usize>>,
@@ -37,11 +41,14 @@ pub struct RunOptions {
     pub chunk: NonZero<usize>,
     /// Size of the cache of clouds, in bytes.
     pub cache: u64,
+    /// Command of a process that runs a single pair; it must call [`serve_pair`](crate::serve_pair) with the directory that is appended to
+    /// the command. Pairs that were running when an earlier process ended run in such a process first. Empty: they run as all others.
+    pub isolation: Vec<OsString>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: None, chunk: DEFAULT_CHUNK, cache: DEFAULT_CACHE }
+        Self { threads: None, chunk: DEFAULT_CHUNK, cache: DEFAULT_CACHE, isolation: Vec::new() }
     }
 }
 
@@ -107,21 +114,29 @@ pub fn run_and_see(
     progress: &mut dyn FnMut(&Progress),
     seen: &mut dyn FnMut(&Record, Option<Matched>),
 ) -> Result<Ended, Error> {
+    let all = manifest.rows().len();
+    let mut state = Progress { all, before: finished(manifest, directory), made: 0, failed: 0 };
+    progress(&state);
+    if run_suspects(manifest, directory, options, interrupted, (&mut state, progress, seen))?
+        == Ended::Interrupted
+    {
+        return Ok(Ended::Interrupted);
+    }
     let rows = manifest.order().into_iter().map(|place| &manifest.rows()[place as usize]);
     let todo: Vec<&Row> = rows.filter(|row| !directory.is_finished(row)).collect();
     let threads = options.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let workers = threads.min(todo.len());
     let clouds = Arc::new(Clouds::new(options.cache));
-    let all = manifest.rows().len();
-    let mut state = Progress { all, before: all - todo.len(), made: 0, failed: 0 };
-    progress(&state);
+    let running = directory.running();
+    running.clear();
 
     let (next, broken) = (AtomicUsize::new(0), AtomicBool::new(false));
     let stop = || broken.load(Ordering::Relaxed) || interrupted();
     let outbox = Outbox::new(workers, options.chunk.get());
-    let work = |_presence: Presence<'_>| {
+    let work = |_presence: Presence<'_>, mut slot: Slot| {
         Worker::new(Arc::clone(&clouds), threads / workers.max(1)).inside(|worker| {
             while let Some(row) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                slot.begin(row.fingerprint(manifest.base()));
                 let Some(record) = worker.run(row, manifest.base(), &stop) else { return };
                 let line = Line::of(&record);
                 if !outbox.put(Finished { record, line }) {
@@ -130,25 +145,68 @@ pub fn run_and_see(
             }
         });
     };
-    thread::scope(|scope| {
+    let saved = thread::scope(|scope| {
         let mut started = 0;
-        for _ in 0..workers {
-            let presence = outbox.enter();
-            match thread::Builder::new().spawn_scoped(scope, || work(presence)) {
+        for place in 0..workers {
+            let (presence, slot, work) = (outbox.enter(), running.slot(place), &work);
+            match thread::Builder::new().spawn_scoped(scope, move || work(presence, slot)) {
                 Ok(_) => started += 1,
                 // The system has no more threads; those that run do the work.
                 Err(_) if started > 0 => break,
                 Err(error) => return Err(Error::io("start a thread for", directory.path())(error)),
             }
         }
-        let saved = save(&outbox, directory, options.chunk.get(), &mut state, progress, seen);
+        let ended = save(&outbox, directory, options.chunk.get(), &mut state, progress, seen);
         // After an error, the workers must not continue for nothing.
-        saved.inspect_err(|_| {
+        ended.inspect_err(|_| {
             broken.store(true, Ordering::Relaxed);
             outbox.close();
         })
-    })?;
+    });
+    running.clear();
+    saved?;
     Ok(if state.before + state.made == all { Ended::Finished } else { Ended::Interrupted })
+}
+
+/// Number of pairs of the manifest that are finished.
+fn finished(manifest: &Manifest, directory: &Directory) -> usize {
+    manifest.rows().iter().filter(|row| directory.is_finished(row)).count()
+}
+
+/// Runs the pairs that were running when an earlier process ended, each in a process of its own.
+fn run_suspects(
+    manifest: &Manifest,
+    directory: &mut Directory,
+    options: &RunOptions,
+    interrupted: Interrupted<'_>,
+    (state, progress, seen): (
+        &mut Progress,
+        &mut dyn FnMut(&Progress),
+        &mut dyn FnMut(&Record, Option<Matched>),
+    ),
+) -> Result<Ended, Error> {
+    let suspects: HashSet<_> = directory.running().left().into_iter().collect();
+    if options.isolation.is_empty() || suspects.is_empty() {
+        return Ok(Ended::Finished);
+    }
+    for row in manifest.rows() {
+        if directory.is_finished(row) || !suspects.contains(&row.fingerprint(manifest.base())) {
+            continue;
+        }
+        match run_alone(&options.isolation, row, manifest, directory, interrupted)? {
+            Alone::Interrupted => return Ok(Ended::Interrupted),
+            Alone::Undecided => {}
+            Alone::Finished => {
+                if let Some(record) = directory.record(row)? {
+                    state.made += 1;
+                    state.failed += usize::from(record.is_failed());
+                    seen(&record, None);
+                }
+            }
+        }
+        progress(state);
+    }
+    Ok(Ended::Finished)
 }
 
 /// Saves records as they arrive, until the last worker has ended.

@@ -11,7 +11,7 @@ type Column = (&'static str, fn(&PairResult) -> String);
 
 /// Columns of `results.csv` with the value of each; an empty text where there is none.
 const COLUMNS: [Column; 22] = [
-    ("pair_id", |result| result.pair_id().to_owned()),
+    ("pair_id", |result| harmless(result.pair_id())),
     ("source", |result| text(result.inputs().source.as_deref())),
     ("target", |result| text(result.inputs().target.as_deref())),
     ("pairs", |result| text(result.inputs().pairs.as_deref())),
@@ -66,7 +66,11 @@ pub(crate) fn line(result: &PairResult) -> String {
 pub(crate) fn times_line(pair_id: &str, seconds: &Seconds) -> String {
     let stages: Map<String, Value> =
         seconds.stages().iter().map(|(stage, time)| (stage.clone(), Value::from(*time))).collect();
-    csv::line([pair_id, &number(Some(seconds.total())), &Value::Object(stages).to_string()])
+    csv::line([
+        harmless(pair_id).as_str(),
+        &number(Some(seconds.total())),
+        &Value::Object(stages).to_string(),
+    ])
 }
 
 /// A number of a pair that ran.
@@ -96,7 +100,14 @@ fn voxel(document: &Document) -> Option<f64> {
 }
 
 fn text(value: Option<&str>) -> String {
-    value.unwrap_or_default().to_owned()
+    value.map_or(String::new(), harmless)
+}
+
+/// A text that no spreadsheet takes for a formula: one that begins like a formula and is not a number gets an apostrophe before it, which
+/// spreadsheets do not show. `results.jsonl` has the text as it is.
+fn harmless(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
 fn count(value: Option<usize>) -> String {
@@ -106,4 +117,27 @@ fn count(value: Option<usize>) -> String {
 /// A number with the digits of the documents; −∞ is an empty cell.
 fn number(value: Option<f64>) -> String {
     value.and_then(serde_json::Number::from_f64).map_or(String::new(), |number| number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (text, cell) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("+1+1", "'+1+1"),
+            ("-a.ply", "'-a.ply"),
+            ("\t=1", "'\t=1"),
+            ("-5", "-5"),
+            ("+1.5e3", "+1.5e3"),
+            ("a=b", "a=b"),
+            ("", ""),
+        ] {
+            assert_eq!(harmless(text), cell);
+        }
+        assert_eq!(times_line("=1+1", &Seconds::default()), "'=1+1,0.0,{}\n");
+    }
 }

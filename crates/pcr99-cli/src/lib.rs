@@ -57,20 +57,23 @@ impl From<Outcome> for u8 {
 
 /// Runs the program with `args`, of which the first is its name.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    ExitCode::from(status(args))
+    let program = std::env::current_exe().map(Into::into);
+    ExitCode::from(status(args, program.into_iter().collect()))
 }
 
-/// Runs the program as [`run`] does, and returns the exit status as a number.
-pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+/// Runs the program as [`run`] does, and returns the exit status as a number. `program` is the command that starts it again, with its first
+/// arguments if needed; an empty command starts nothing.
+pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>, program: Vec<OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     let command_line = page::command_line(&args);
     let args = match args::Args::try_parse_from(args) {
-        Ok(args) => args::Args { command_line, ..args },
-        Err(message) => {
-            // `--help` and `--version` are not errors, and a closed pipe is none either.
+        Ok(args) => args::Args { command_line, program, ..args },
+        Err(message) if message.use_stderr() => {
             let _ = message.print();
-            return if message.use_stderr() { 2 } else { 0 };
+            return 2;
         }
+        // `--help` and `--version` are results.
+        Err(text) => return output::print_help(&text).map_or_else(failed, |()| 0),
     };
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -81,11 +84,14 @@ pub fn status(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8
     }));
     match commands::run(&args) {
         Ok(outcome) => outcome.into(),
-        Err(error) => {
-            say(&format!("error: {}", in_one_line(&error)));
-            2
-        }
+        Err(error) => failed(error),
     }
+}
+
+/// Prints an error and returns its exit status.
+fn failed(error: anyhow::Error) -> u8 {
+    say(&format!("error: {}", in_one_line(&error)));
+    2
 }
 
 /// Prints a line on standard error. A closed standard error is ignored.

@@ -45,6 +45,16 @@ impl Sink {
     }
 }
 
+/// Prints a help text with its colours, if standard output shows any.
+pub(crate) fn print_help(text: &clap::Error) -> Result<()> {
+    // Clap prints through a buffer of the standard library, whose last bytes are lost without a word unless they are flushed.
+    let printed = text.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
+    }
+}
+
 fn write_stream(
     stream: impl Write,
     document: impl FnOnce(&mut dyn Write) -> io::Result<()>,

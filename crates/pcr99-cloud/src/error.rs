@@ -8,6 +8,7 @@ use std::io;
 
 use pcr99_base::output_file::OutputError;
 pub(crate) use pcr99_base::output_file::quoted as label;
+use pcr99_base::text::is_direction_mark;
 
 use crate::cloud::UnequalLengths;
 #[cfg(feature = "e57")]
@@ -234,7 +235,7 @@ fn shortened(text: &str, longest: usize) -> String {
 
 /// `character` as it is, or spelled out where it would break the line or move the cursor.
 fn escape(character: char) -> impl Iterator<Item = char> {
-    let control = character.is_control();
+    let control = character.is_control() || is_direction_mark(character);
     let spelled = control.then(|| character.escape_default()).into_iter().flatten();
     spelled.chain((!control).then_some(character))
 }

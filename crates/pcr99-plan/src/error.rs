@@ -4,6 +4,21 @@ use pcr99_baselines::Method;
 
 use crate::text;
 
+/// Largest number of threads. It is twice the number of hardware threads of the largest machines in use, and each thread has a stack of 8 MiB.
+pub const MOST_THREADS: usize = 1024;
+
+/// Checks a number of threads.
+///
+/// # Errors
+/// When it is zero or above [`MOST_THREADS`].
+pub fn check_threads(threads: usize) -> Result<usize, PlanError> {
+    match threads {
+        0 => Err(pcr99::Error::Zero { name: "threads" }.into()),
+        1..=MOST_THREADS => Ok(threads),
+        _ => Err(PlanError::TooManyThreads { threads }),
+    }
+}
+
 /// A mistake in the options. The message is the same in every front end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -14,6 +29,12 @@ pub enum PlanError {
     /// A number of the registration of clouds is outside its range.
     #[error(transparent)]
     CloudValue(#[from] pcr99_cloud::RegisterError),
+    /// More threads than any machine needs.
+    #[error("`threads` is {threads}, but at most {MOST_THREADS} are started: remove it to use all cores")]
+    TooManyThreads {
+        /// The given number.
+        threads: usize,
+    },
     /// A parameter of the published method was given to another method.
     #[error("`{name}` is a parameter of the paper's methods: remove it, or set `method` to `paper`")]
     PaperOnly {

@@ -40,7 +40,7 @@ mod solve;
 pub mod text;
 
 pub use deadline::Deadline;
-pub use error::{PlanError, RunError};
+pub use error::{MOST_THREADS, PlanError, RunError, check_threads};
 pub use options::{PaperOptions, RegisterOptions, SolveOptions};
 pub use pcr99_baselines::{Method, Solvers};
 pub use register::RegisterPlan;

@@ -9,7 +9,7 @@ use pcr99_cloud::{
 };
 
 use crate::{
-    Deadline, GivenScale, PlanError, RegisterOptions,
+    Deadline, GivenScale, PlanError, RegisterOptions, check_threads,
     deadline::time_limit,
     text::{number_text, refinement_name},
 };
@@ -46,10 +46,7 @@ impl RegisterPlan {
             params = params.with_candidates(candidates)?;
         }
         if let Some(threads) = options.threads {
-            if threads == 0 {
-                return Err(pcr99::Error::Zero { name: "threads" }.into());
-            }
-            params = params.with_threads(threads);
+            params = params.with_threads(check_threads(threads)?);
         }
         if let Some(initial) = options.initial {
             check_initial(&initial, scale)?;

@@ -6,8 +6,8 @@ use pcr99::{Correspondences, Params, Positive, Registration, Scale, paper, stop:
 use pcr99_baselines::{Method, Solvers};
 
 use crate::{
-    Deadline, GivenScale, PaperOptions, PlanError, RunError, SolveOptions, deadline::time_limit,
-    text::number_text,
+    Deadline, GivenScale, PaperOptions, PlanError, RunError, SolveOptions, check_threads,
+    deadline::time_limit, text::number_text,
 };
 
 /// Bytes of a mebibyte: options give sizes in MiB, the library takes bytes.
@@ -44,9 +44,7 @@ impl SolvePlan {
         let method = options.method.unwrap_or(Method::Default);
         let scale = options.scale.map_or(Ok(Scale::one()), GivenScale::checked)?;
         let time_limit = time_limit(options.time_limit)?;
-        if options.threads == Some(0) {
-            return Err(pcr99::Error::Zero { name: "threads" }.into());
-        }
+        options.threads.map(check_threads).transpose()?;
         let correlation_length = options.correlation_length;
         if let Some(value) = correlation_length.filter(|length| !(length.is_finite() && *length >= 0.0)) {
             return Err(pcr99::Error::Negative { name: "correlation_length", value }.into());

@@ -136,6 +136,22 @@ fn values_outside_their_range_are_named() {
     }
 }
 
+#[test]
+fn a_mistyped_number_of_threads_starts_none() {
+    for threads in [1025, 20_000, usize::MAX] {
+        let solve = refused(&SolveOptions { threads: Some(threads), ..SolveOptions::default() });
+        let register = RegisterOptions { threads: Some(threads), ..RegisterOptions::default() };
+        let register = RegisterPlan::new(&register).expect_err("refused").to_string();
+        assert_eq!(solve, register);
+        assert_eq!(
+            solve,
+            format!("`threads` is {threads}, but at most 1024 are started: remove it to use all cores")
+        );
+    }
+    let most = SolveOptions { threads: Some(1024), ..SolveOptions::default() };
+    assert!(SolvePlan::new(&most).is_ok());
+}
+
 /// A pose without rotation and translation.
 fn pose(scale: f64) -> Similarity {
     Similarity::from_quaternion(scale, [1.0, 0.0, 0.0, 0.0], [0.0; 3]).expect("a similarity")

@@ -1,5 +1,7 @@
 //! Batches from manifest to table: on threads, in pieces elsewhere, broken off and resumed.
 
+mod attacks;
+
 mod manifest;
 
 mod place;

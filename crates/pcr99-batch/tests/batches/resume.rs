@@ -191,32 +191,108 @@ fn damage_and_other_versions_are_noticed() {
         Directory::resume(&place.path("out"), &manifest).expect_err("damaged").to_string()
     };
     let lines: Vec<&str> = whole.lines().collect();
-    for (text, cause) in [
-        (String::new(), "EOF"),
-        (whole[..whole.len() / 2].to_owned(), "EOF"),
-        (format!("{}\n{}\n", lines[0], lines[1]), "it has 1 of the 2 rows that were written"),
+    for (text, place, cause) in [
+        (String::new(), "`", "it has 0 of the 0 records"),
+        (whole[..whole.len() / 2].to_owned(), "`, line 2,", "it ends early"),
+        (format!("{}\n{}\n", lines[0], lines[1]), "`", "it has 1 of the 2 records that were written"),
         (
             format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]),
-            "its rows are not those that its name stands for",
+            "`",
+            "its records are not those that its name stands for",
         ),
-        (whole.replace("\"fingerprint\":\"", "\"fingerprint\":\"z"), "32 hexadecimal digits"),
+        (
+            whole.replace("\"fingerprint\":\"", "\"fingerprint\":\"z"),
+            "`, line 2,",
+            "its text does not have its checksum",
+        ),
+        (whole.replacen("pcr99 ", "pcr99 9", 1), "`, line 1,", "its text does not have its checksum"),
     ] {
         let error = message(&text);
-        assert!(error.contains("` is damaged: ") && error.contains(cause), "{error}");
+        assert!(error.contains(&format!("{place} is damaged: ")) && error.contains(cause), "{error}");
         assert!(
-            error.ends_with("; delete it and continue with --resume, which runs its pairs again"),
+            error.ends_with("; --resume --repair drops what is damaged and runs its pairs again"),
             "{error}"
         );
     }
-    let error = message(&whole.replacen("\"program\":\"pcr99 ", "\"program\":\"pcr99 9", 1));
+    let header = |text: &str| {
+        let header = text.split_once(",\"checksum\"").expect("a checksum").0.to_owned() + "}";
+        format!("{}\n{}\n{}\n", pcr99_base::sealed::seal(header, ""), lines[1], lines[2])
+    };
+    let error = message(&header(&lines[0].replacen("\"program\":\"pcr99 ", "\"program\":\"pcr99 9", 1)));
     assert!(error.contains("is from pcr99 9") && error.contains("whose results may differ"), "{error}");
-    let error = message(&whole.replacen("{\"schema\":2,", "{\"schema\":1,", 1));
-    assert!(error.contains("has schema 1; this version reads 2: run it again in a new directory"), "{error}");
-    // As the message says.
+    let error = message(&header(&lines[0].replacen("{\"schema\":3,", "{\"schema\":4,", 1)));
+    assert!(error.contains("has schema 4; this version reads 3"), "{error}");
     let before = place.results("out");
     fs::remove_file(part).expect("a part");
     assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 2));
     assert_eq!(place.results("out"), before);
+}
+
+/// Every byte of a part file and of `batch.json` is covered: a changed byte is named, and repaired to the same results.
+#[test]
+fn repair_drops_what_is_damaged_and_nothing_else() {
+    let place = Place::new().with_matches(3, 0.5);
+    let manifest = place.manifest(&matches_manifest(3));
+    place.run(&manifest, "out", 1, 0);
+    let before = place.results("out");
+    let part = parts(&place, "out")[0].clone();
+    let [part, header] = [part, place.path("out/batch.json")];
+    let whole = fs::read(&part).expect("a part");
+    let ends: Vec<usize> = (0..whole.len()).filter(|&i| whole[i] == b'\n').collect();
+    for i in 0..60 {
+        let mut bytes = whole.clone();
+        let at = i * bytes.len() / 60;
+        bytes[at] ^= 1 << (i % 7);
+        fs::write(&part, bytes).expect("a part");
+        let error = Directory::resume(&place.path("out"), &manifest).expect_err("damaged").to_string();
+        let line = 1 + ends.iter().filter(|&&end| end < at).count();
+        assert!(error.contains(&format!("{}`, line {line}, is damaged", part.display())), "{at}: {error}");
+        let (directory, damaged) = Directory::repair(&place.path("out"), &manifest).expect("repaired");
+        // A damaged end of a line damages two lines.
+        let kept = directory.finished();
+        assert!(damaged == 1 && kept >= 1, "{at}: {damaged} damaged, {kept} kept");
+        drop(directory);
+        assert_eq!(go_on(&place, &manifest, "out", 100), (Ended::Finished, 3));
+        assert_eq!(place.results("out"), before);
+        for part in parts(&place, "out") {
+            fs::remove_file(part).expect("a part");
+        }
+        fs::write(&part, &whole).expect("a part");
+    }
+    let whole = fs::read(&header).expect("a header");
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(&header, bytes).expect("a header");
+        let error = Directory::resume(&place.path("out"), &manifest).expect_err("damaged").to_string();
+        assert!(error.contains("batch.json` is damaged: "), "{at}: {error}");
+    }
+    fs::remove_file(&header).expect("removed");
+    let error = Directory::resume(&place.path("out"), &manifest).expect_err("missing").to_string();
+    assert!(error.contains("batch.json` is damaged: it is missing"), "{error}");
+    let (directory, damaged) = Directory::repair(&place.path("out"), &manifest).expect("repaired");
+    assert_eq!((damaged, directory.finished()), (1, 3));
+    assert_eq!(fs::read(&header).expect("a header"), whole);
+}
+
+#[test]
+fn a_removed_directory_is_not_made_again() {
+    let place = Place::new().with_matches(3, 0.5);
+    let manifest = place.manifest(&matches_manifest(3));
+    let mut directory = Directory::create(&place.path("out"), &manifest).expect("a directory");
+    fs::remove_dir_all(place.path("out")).expect("removed");
+    let options = RunOptions { threads: NonZero::new(1), ..RunOptions::default() };
+    let error =
+        run(&manifest, &mut directory, &options, &|| false, &mut |_| {}).expect_err("gone").to_string();
+    assert!(error.contains("was removed while the batch was running"), "{error}");
+    assert!(!place.path("out").exists());
+
+    let mut directory = Directory::create(&place.path("out"), &manifest).expect("a directory");
+    run(&manifest, &mut directory, &options, &|| false, &mut |_| {}).expect("finished");
+    fs::remove_dir_all(place.path("out")).expect("removed");
+    let error = directory.merge(&manifest).expect_err("gone").to_string();
+    assert!(error.contains("was removed while the batch was running"), "{error}");
+    assert!(!place.path("out").exists());
 }
 
 /// Directories of earlier versions are refused before anything is read or written there.
@@ -228,7 +304,8 @@ fn a_batch_of_schema_1_is_refused() {
     let header = format!("{{\"batch_schema\":1,\"program\":\"{}\"}}\n", pcr99_document::PROGRAM);
     place.write("old/batch.json", &header);
     let error = Directory::resume(&place.path("old"), &manifest).expect_err("another schema").to_string();
-    let words = "has schema 1; this version reads 2: run it again in a new directory";
+    let words =
+        "has schema 1; this version reads 3, whose records have checksums: run it again in a new directory";
     assert!(error.starts_with("the batch in `") && error.contains(words), "{error}");
     assert_eq!(place.read("old/batch.json"), header);
     assert_eq!(fs::read_dir(place.path("old")).expect("a directory").count(), 1);

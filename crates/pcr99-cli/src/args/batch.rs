@@ -7,7 +7,7 @@ use pcr99_plan::{GivenScale, Method};
 
 use super::{
     RefineOption,
-    values::{at_least_one, method, number, whole},
+    values::{at_least_one, method, number, threads, whole},
 };
 
 /// Options of `batch`.
@@ -38,6 +38,9 @@ pub struct Batch {
     /// Continue an interrupted batch in its directory. Rows may have been added to the manifest.
     #[arg(long)]
     pub resume: bool,
+    /// With --resume: drop damaged records of finished pairs, which then run again. Without it, damage is an error.
+    #[arg(long, requires = "resume")]
+    pub repair: bool,
     /// With --resume: run failed pairs again.
     #[arg(long, requires = "resume")]
     pub retry_failed: bool,
@@ -45,7 +48,7 @@ pub struct Batch {
     #[arg(long, requires = "resume")]
     pub retry_changed: bool,
     /// Number of threads [default: all cores]. The results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub threads: Option<usize>,
     /// Save results after this many pairs, at most ten times a second and at least every ten seconds [default: 100].
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
@@ -67,6 +70,16 @@ pub struct Batch {
     /// Options of pairs whose cell is empty.
     #[command(flatten)]
     pub defaults: BatchDefaults,
+}
+
+/// Options of `batch-pair`.
+#[derive(Debug, ClapArgs)]
+pub struct BatchPair {
+    /// Number of threads.
+    #[arg(long, value_parser = threads)]
+    pub threads: usize,
+    /// Directory of the batch.
+    pub output: PathBuf,
 }
 
 /// Options of pairs whose cell is empty.

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use pcr99_lab::OutlierCenter;
 use pcr99_plan::Method;
 
-use super::values::{at_least_one, number, positive, whole};
+use super::values::{number, positive, threads, whole};
 
 /// Options of `demo`.
 #[derive(Debug, ClapArgs)]
@@ -98,13 +98,16 @@ pub struct Bench {
     pub output: Option<PathBuf>,
     /// Redraw the tables and figures of this directory without running anything.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "output", "resume", "preset", "methods", "scale", "ratios", "runs", "points", "noise", "shape", "outlier_center", "seed",
+        "output", "resume", "repair", "preset", "methods", "scale", "ratios", "runs", "points", "noise", "shape", "outlier_center", "seed",
         "time_limit", "jobs",
     ])]
     pub from: Option<PathBuf>,
     /// Continue an interrupted benchmark in its directory, with the same options.
     #[arg(long)]
     pub resume: bool,
+    /// With --resume: drop damaged records, whose runs are repeated. Without it, damage is an error.
+    #[arg(long, requires = "resume")]
+    pub repair: bool,
     /// Configuration to start from. The options below change it.
     #[arg(long, value_enum, default_value_t = PresetOption::Quick)]
     pub preset: PresetOption,
@@ -139,7 +142,7 @@ pub struct Bench {
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Number of searches to run in parallel. More than one makes the times less accurate.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, allow_hyphen_values = true)]
     pub jobs: usize,
     /// Write the interactive page to this file as well.
     #[arg(long, value_name = "FILE")]

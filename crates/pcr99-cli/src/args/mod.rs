@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -14,7 +14,7 @@ mod solve;
 
 mod values;
 
-pub use batch::{Batch, BatchDefaults};
+pub use batch::{Batch, BatchDefaults, BatchPair};
 #[cfg(feature = "lab")]
 pub use lab::{Bench, Demo, OutlierCenterOption, PresetOption, ScaleModeOption, Simulate};
 pub use register::{Place, Refine, RefineOption, Register};
@@ -49,6 +49,9 @@ pub struct Args {
     /// The whole command, as it would be typed again.
     #[arg(skip)]
     pub command_line: String,
+    /// Program and first arguments that start this program again.
+    #[arg(skip)]
+    pub program: Vec<OsString>,
 }
 
 /// The commands.
@@ -73,6 +76,9 @@ pub enum Command {
     Bench(Box<Bench>),
     /// Register many pairs, listed in a table.
     Batch(Box<Batch>),
+    /// Run one pair of a batch, which arrives on standard input. `batch` starts this command for pairs that may end their process.
+    #[command(hide = true)]
+    BatchPair(BatchPair),
     /// Write an HTML page from a saved result.
     Page(Page),
     /// Print a completion script for a shell.

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use pcr99_plan::{Expected, Method, text};
+use pcr99_plan::{Expected, Method, check_threads, text};
 
 use super::Place;
 
@@ -34,6 +34,11 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
 pub(super) fn at_least_one<T: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<T, String> {
     let number = whole(text).ok().filter(|number| *number >= T::from(1));
     number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
+}
+
+/// A number of threads.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    check_threads(at_least_one(text)?).map_err(|error| error.to_string())
 }
 
 /// Three coordinates.

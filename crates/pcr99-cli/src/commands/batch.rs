@@ -1,19 +1,24 @@
 //! `pcr99 batch`: many pairs, resumable.
 
 use std::{
+    ffi::OsString,
     num::NonZero,
+    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pcr99_batch::{Directory, Ended, Manifest, Progress, RunOptions, Settings, Summary, run_and_see};
+use pcr99_batch::{
+    Directory, Ended, Error, Manifest, Progress, RunOptions, Settings, Summary, run_and_see, serve_pair,
+};
 use pcr99_document::{PROGRAM, SCHEMA, Seconds};
+use pcr99_plan::MOST_THREADS;
 use serde::Serialize;
 
 use crate::{
     Outcome,
-    args::{Args, Batch, BatchDefaults},
+    args::{Args, Batch, BatchDefaults, BatchPair},
     commands::batch_pages::BatchPages,
     output::Sink,
     say,
@@ -28,17 +33,21 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     ensure!(is_file, "a manifest must be a file: its paths are relative to it");
     let page = BatchPages::check(options)?;
     let manifest = Manifest::read(&options.manifest, &settings(&options.defaults)?)?;
-    let mut directory = if options.resume {
-        Directory::resume(&options.output, &manifest)?
-    } else {
-        Directory::create(&options.output, &manifest)?
-    };
-    let mut pages = page.begin(options, &manifest)?;
     let note = |line: &str| {
         if !args.quiet {
             say(line);
         }
     };
+    let mut directory = match (options.resume, options.repair) {
+        (false, _) => Directory::create(&options.output, &manifest)?,
+        (true, false) => Directory::resume(&options.output, &manifest)?,
+        (true, true) => {
+            let (directory, damaged) = Directory::repair(&options.output, &manifest)?;
+            note(&format!("{damaged} damaged {} dropped", if damaged == 1 { "line" } else { "lines" }));
+            directory
+        }
+    };
+    let mut pages = page.begin(options, &manifest)?;
     retry(options, &mut directory, &manifest, &note)?;
     let (before, all) = (directory.finished(), manifest.rows().len());
     if before > 0 {
@@ -50,14 +59,17 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     let ended = run_and_see(
         &manifest,
         &mut directory,
-        &run_options(options),
+        &run_options(options, &args.program),
         &watch::interrupted,
         &mut |progress| bar.update(progress),
         &mut |record, matches| pages.see(record, matches),
     );
     drop(bar);
     let seconds = start.elapsed().as_secs_f64();
-    let ended = ended.map_err(|error| anyhow!("{error}; finished pairs are kept: continue with --resume"))?;
+    let ended = ended.map_err(|error| match error {
+        Error::Gone { .. } => anyhow!(error),
+        error => anyhow!("{error}; finished pairs are kept: continue with --resume"),
+    })?;
     if ended == Ended::Interrupted {
         note(&format!(
             "interrupted after {} of {all} pairs, which are kept; continue with the same command and --resume",
@@ -139,9 +151,24 @@ fn written_line(options: &Batch, pages: usize, made: usize, seconds: f64) -> Str
     )
 }
 
-pub(super) fn run_options(options: &Batch) -> RunOptions {
+/// Runs a pair that may end this process.
+pub(super) fn run_pair(options: &BatchPair) -> Result<Outcome> {
+    watch::listen();
+    serve_pair(&options.output, options.threads, &watch::interrupted)?;
+    Ok(if watch::interrupted() { Outcome::Interrupted } else { Outcome::Done })
+}
+
+pub(super) fn run_options(options: &Batch, program: &[OsString]) -> RunOptions {
     let usual = RunOptions::default();
+    let threads = options.threads.or_else(|| thread::available_parallelism().ok().map(NonZero::get));
+    let pair =
+        ["batch-pair".into(), "--threads".into(), threads.unwrap_or(1).min(MOST_THREADS).to_string().into()];
     RunOptions {
+        isolation: if program.is_empty() {
+            Vec::new()
+        } else {
+            program.iter().cloned().chain(pair).collect()
+        },
         threads: options.threads.and_then(NonZero::new),
         chunk: options.chunk.and_then(NonZero::new).unwrap_or(usual.chunk),
         cache: options.cache.map_or(usual.cache, |mib| mib.saturating_mul(1 << 20)),

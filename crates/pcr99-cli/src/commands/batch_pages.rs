@@ -87,7 +87,7 @@ impl BatchPages {
         let most = options.pair_pages;
         let rows = manifest.rows().iter().enumerate().filter(|_| most > 0);
         let places = rows.map(|(place, row)| (row.fingerprint(manifest.base()), place)).collect();
-        let (output, seen, options) = (options.output.clone(), BTreeMap::new(), run_options(options));
+        let (output, seen, options) = (options.output.clone(), BTreeMap::new(), run_options(options, &[]));
         Ok(Begun { output, page, most, places, seen, options })
     }
 }

@@ -43,10 +43,16 @@ fn run_in(directory: &Path, options: &Bench, page: Option<PageFile>, quiet: bool
     };
     let session = session(jobs);
     let optimised = session.optimised;
-    let mut journal = if options.resume {
-        Journal::resume(directory, &plan, session)?
-    } else {
-        Journal::create(directory, &plan, session)?
+    let mut journal = match (options.resume, options.repair) {
+        (false, _) => Journal::create(directory, &plan, session)?,
+        (true, false) => Journal::resume(directory, &plan, session)?,
+        (true, true) => {
+            let (journal, damaged) = Journal::repair(directory, &plan, session)?;
+            if !quiet {
+                say(&format!("{damaged} damaged {} dropped", if damaged == 1 { "line" } else { "lines" }));
+            }
+            journal
+        }
     };
     if !optimised && !quiet {
         say(

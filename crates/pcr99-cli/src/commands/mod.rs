@@ -13,13 +13,13 @@ mod register;
 mod simulate;
 mod solve;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::CommandFactory;
 
 use crate::{
     Outcome,
     args::{Args, Command},
-    output::Sink,
+    output::{Sink, print_help},
 };
 
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         #[cfg(feature = "lab")]
         Command::Bench(options) => bench::run(options, args),
         Command::Batch(options) => batch::run(options, args),
+        Command::BatchPair(options) => batch::run_pair(options),
         Command::Page(options) => page::run(options, args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -50,14 +51,15 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
 fn help(topic: Option<&str>) -> Result<Outcome> {
     let program = Args::command();
     if let Some(name) = topic {
-        let known: Vec<&str> = program.get_subcommands().map(|command| command.get_name()).collect();
+        let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+        let known: Vec<&str> = shown.map(|command| command.get_name()).collect();
         let message = || format!("there is no command `{name}`: the commands are {}", known.join(", "));
         ensure!(known.contains(&name), message());
     }
     let arguments = ["pcr99"].into_iter().chain(topic).chain(["--help"]);
     // Clap reports a help text as an error that knows how to print itself.
     if let Err(text) = program.clone().try_get_matches_from(arguments) {
-        text.print().context("cannot write to standard output")?;
+        print_help(&text)?;
     }
     Ok(Outcome::Done)
 }

@@ -33,6 +33,10 @@ mod tables;
 #[cfg(unix)]
 mod unix;
 
+/// Processes that end early, devices without room.
+#[cfg(target_os = "linux")]
+mod crash;
+
 /// A directory to run the program in, and files to give it.
 mod place;
 

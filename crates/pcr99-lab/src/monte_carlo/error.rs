@@ -96,6 +96,29 @@ pub enum Error {
         /// Cause and remedy.
         cause: String,
     },
+    /// A file of the directory has a version that is not known.
+    #[error("`{}`: {cause}", .file.display())]
+    OtherSchema {
+        /// The file.
+        file: PathBuf,
+        /// Cause and remedy.
+        cause: String,
+    },
+    /// The records were written before records had checksums.
+    #[error(
+        "the benchmark in `{}` is from an earlier version and has no checksums: draw it (--from), or run it again in another directory",
+        .directory.display()
+    )]
+    NoChecksums {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The file of records was removed or changed by another program.
+    #[error("`{}` was removed or changed while the benchmark was running: run it again in a new directory", .file.display())]
+    Gone {
+        /// The file.
+        file: PathBuf,
+    },
     /// Another process writes to the directory.
     #[error("another benchmark is writing to `{}`: wait for it, or name another directory", .directory.display())]
     Busy {

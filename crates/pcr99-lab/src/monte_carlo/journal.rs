@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pcr99_base::output_file::{self, OutputFile};
+use pcr99_base::{
+    output_file::{self, OutputFile},
+    sealed,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Error, Key, Plan, Record, Session};
@@ -16,8 +19,11 @@ pub const CONFIG_FILE: &str = "config.json";
 /// File with one record per line.
 pub const RECORDS_FILE: &str = "records.jsonl";
 
-/// Version of the format of both files.
-const SCHEMA: u32 = 1;
+/// Version of the format of both files. Since version 2, the configuration and each record have a checksum.
+const SCHEMA: u32 = 2;
+
+/// Version without checksums. Its records can be read, but not continued.
+const WITHOUT_CHECKSUMS: u32 = 1;
 
 /// Content of [`CONFIG_FILE`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,8 +60,11 @@ impl Stored {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(Error::Io { action: "read", path: file, source }),
         };
-        let (records, _) = parse(&bytes, &header.configuration, &file)?;
-        Ok(Self { header, records })
+        let parsed = parse(&bytes, &header, &file)?;
+        match parsed.damage.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(Self { header, records: parsed.records }),
+        }
     }
 
     /// Whether all records are present.
@@ -70,6 +79,10 @@ pub struct Journal {
     /// File of records, locked while it is open.
     file: File,
     path: PathBuf,
+    /// What the checksums cover besides the records.
+    context: String,
+    /// Bytes of the file.
+    length: u64,
     done: HashSet<Key>,
 }
 
@@ -90,15 +103,10 @@ impl Journal {
                 return Err(Error::Foreign { directory: directory.into() });
             }
         }
-        let header = Header {
-            schema: SCHEMA,
-            configuration: plan.configuration().clone(),
-            threshold: plan.threshold().get(),
-            sessions: vec![session],
-        };
+        let header = new_header(plan, session);
         write_header(directory, &header)?;
         let (file, path) = open_locked(directory)?;
-        Ok(Self { file, path, done: HashSet::new() })
+        Ok(Self { file, path, context: context(&header), length: 0, done: HashSet::new() })
     }
 
     /// Resumes a benchmark, or starts it when the directory is empty.
@@ -112,14 +120,21 @@ impl Journal {
         if let Some((setting, here, there)) = plan.configuration().difference(&header.configuration) {
             return Err(Error::OtherConfiguration { directory: directory.into(), setting, there, here });
         }
+        if header.schema == WITHOUT_CHECKSUMS {
+            return Err(Error::NoChecksums { directory: directory.into() });
+        }
         let (mut file, path) = open_locked(directory)?;
+        remove_unfinished(directory)?;
         let failed = |action| {
             let path = path.clone();
             move |source| Error::Io { action, path, source }
         };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed("read"))?;
-        let (records, whole) = parse(&bytes, &header.configuration, &path)?;
+        let Parsed { records, whole, damage, .. } = parse(&bytes, &header, &path)?;
+        if let Some(error) = damage.into_iter().next() {
+            return Err(error);
+        }
         // Removes an incomplete last line.
         file.set_len(whole as u64).map_err(failed("write"))?;
         file.seek(SeekFrom::End(0)).map_err(failed("write"))?;
@@ -127,7 +142,37 @@ impl Journal {
             header.sessions.push(session);
             write_header(directory, &header)?;
         }
-        Ok(Self { file, path, done: records.iter().map(Record::key).collect() })
+        let done = records.iter().map(Record::key).collect();
+        Ok(Self { file, path, context: context(&header), length: whole as u64, done })
+    }
+
+    /// Resumes a benchmark as [`resume`](Self::resume) does, but drops damaged records, whose runs are repeated. Also returns the number of
+    /// damaged lines.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume), except for damage.
+    pub fn repair(directory: &Path, plan: &Plan, session: Session) -> Result<(Self, usize), Error> {
+        let (header, mut damaged) = match read_header(directory) {
+            Ok(None) => return Ok((Self::create(directory, plan, session)?, 0)),
+            Ok(Some(header)) => (header, 0),
+            // Records of other settings do not have the checksums of these.
+            Err(Error::Broken { .. }) => (new_header(plan, session.clone()), 1),
+            Err(error) => return Err(error),
+        };
+        let has_other_settings = plan.configuration().difference(&header.configuration).is_some();
+        if !has_other_settings && header.schema != WITHOUT_CHECKSUMS {
+            let (mut file, path) = open_locked(directory)?;
+            let failed = |source| Error::Io { action: "read", path: path.clone(), source };
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            let Parsed { intact, damage, .. } = parse(&bytes, &header, &path)?;
+            damaged += damage.len();
+            if damaged > 0 {
+                write_header(directory, &header)?;
+                OutputFile::new(&path)?.write(|out| out.write_all(&intact))?;
+            }
+        }
+        Ok((Self::resume(directory, plan, session)?, damaged))
     }
 
     /// Number of records at the start.
@@ -150,12 +195,58 @@ impl Journal {
     /// # Errors
     /// When the record cannot be written, for instance because the disk is full.
     pub fn append(&mut self, record: &Record) -> Result<(), Error> {
-        let written = serde_json::to_string(record)
-            .map_err(io::Error::from)
+        // A file that was removed can still be written, but nobody finds it.
+        if fs::metadata(&self.path).map_or(true, |file| file.len() != self.length) {
+            return Err(Error::Gone { file: self.path.clone() });
+        }
+        let line = serde_json::to_string(record).map(|text| sealed::seal(text, &self.context) + "\n");
+        let written = line.map_err(io::Error::from).and_then(|line| {
             // One call per line: there is no buffer that could be lost.
-            .and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
+            self.file.write_all(line.as_bytes())?;
+            self.length += line.len() as u64;
+            Ok(())
+        });
         written.map_err(|source| Error::Io { action: "write", path: self.path.clone(), source })
     }
+}
+
+fn new_header(plan: &Plan, session: Session) -> Header {
+    Header {
+        schema: SCHEMA,
+        configuration: plan.configuration().clone(),
+        threshold: plan.threshold().get(),
+        sessions: vec![session],
+    }
+}
+
+/// What the checksums of records cover besides the records: the settings, so that records of other settings are not taken for these.
+fn context(header: &Header) -> String {
+    serde_json::to_string(&(&header.configuration, header.threshold)).unwrap_or_default()
+}
+
+/// Checksum of a header. It does not depend on spaces and line ends.
+fn checksum(header: &Header) -> String {
+    sealed::checksum(&serde_json::to_string(header).unwrap_or_default(), "")
+}
+
+/// Removes files that killed processes left behind. The directory must be locked.
+fn remove_unfinished(directory: &Path) -> Result<(), Error> {
+    let failed = |action| move |source| Error::Io { action, path: directory.into(), source };
+    for entry in fs::read_dir(directory).map_err(failed("read"))? {
+        let entry = entry.map_err(failed("read"))?;
+        if output_file::is_unfinished(&entry.file_name().to_string_lossy()) {
+            fs::remove_file(entry.path()).map_err(failed("remove files in"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Content of [`CONFIG_FILE`] with the checksum of the header.
+#[derive(Serialize, Deserialize)]
+struct SealedHeader {
+    #[serde(flatten)]
+    header: Header,
+    checksum: String,
 }
 
 /// Content of the configuration file; `None` when it does not exist.
@@ -176,22 +267,43 @@ fn read_header(directory: &Path) -> Result<Option<Header>, Error> {
         }
         Err(source) => return Err(Error::Io { action: "read", path: file, source }),
     };
-    let Ok(Version { schema }) = serde_json::from_str(&text) else {
-        return Err(Error::Foreign { directory: directory.into() });
-    };
     let broken = |line: usize, cause: String| Error::Broken { file: file.clone(), line, cause };
-    if schema != SCHEMA {
-        let cause =
-            format!("it has schema {schema}, this version reads schema {SCHEMA}; name another directory");
-        return Err(broken(1, cause));
+    let Ok(Version { schema }) = serde_json::from_str(&text) else {
+        // Another program may use the same file name.
+        return Err(if directory.join(RECORDS_FILE).exists() {
+            broken(1, format!("it is damaged; {REMEDY}"))
+        } else {
+            Error::Foreign { directory: directory.into() }
+        });
+    };
+    match schema {
+        SCHEMA => {
+            let sealed: SealedHeader = serde_json::from_str(&text)
+                .map_err(|error| broken(error.line(), format!("it is damaged ({error}); {REMEDY}")))?;
+            if checksum(&sealed.header) != sealed.checksum {
+                return Err(broken(1, format!("its content does not have its checksum; {REMEDY}")));
+            }
+            Ok(Some(sealed.header))
+        }
+        WITHOUT_CHECKSUMS => {
+            serde_json::from_str(&text).map(Some).map_err(|error| broken(error.line(), error.to_string()))
+        }
+        _ => {
+            let cause =
+                format!("it has schema {schema}, this version reads schema {SCHEMA}; name another directory");
+            Err(Error::OtherSchema { file, cause })
+        }
     }
-    serde_json::from_str(&text).map(Some).map_err(|error| broken(error.line(), error.to_string()))
 }
+
+/// What to do about damage.
+const REMEDY: &str = "--resume --repair drops what is damaged and repeats its runs";
 
 fn write_header(directory: &Path, header: &Header) -> Result<(), Error> {
     let file = OutputFile::new(&directory.join(CONFIG_FILE))?;
     Ok(file.write(|out| {
-        serde_json::to_writer_pretty(&mut *out, header)?;
+        let sealed = SealedHeader { header: header.clone(), checksum: checksum(header) };
+        serde_json::to_writer_pretty(&mut *out, &sealed)?;
         out.write_all(b"\n")
     })?)
 }
@@ -210,26 +322,52 @@ fn open_locked(directory: &Path) -> Result<(File, PathBuf), Error> {
     }
 }
 
-/// Records of the complete lines, and the length of these lines in bytes.
-fn parse(bytes: &[u8], configuration: &Configuration, file: &Path) -> Result<(Vec<Record>, usize), Error> {
+/// Content of the file of records.
+struct Parsed {
+    records: Vec<Record>,
+    /// Length of the complete lines in bytes.
+    whole: usize,
+    /// The lines of `records`.
+    intact: Vec<u8>,
+    /// Damaged lines.
+    damage: Vec<Error>,
+}
+
+/// Reads the complete lines of the file of records.
+fn parse(bytes: &[u8], header: &Header, file: &Path) -> Result<Parsed, Error> {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let mut records = Vec::new();
+    let context = context(header);
+    let mut parsed = Parsed { records: Vec::new(), whole, intact: Vec::new(), damage: Vec::new() };
     let mut seen = HashSet::new();
     for (line, text) in (1..).zip(bytes[..whole].split_inclusive(|&byte| byte == b'\n')) {
-        let broken = |cause: String| Error::Broken { file: file.to_path_buf(), line, cause };
-        let record: Record = serde_json::from_slice(text).map_err(|error| {
-            broken(format!("not a record ({error}): restore the file, or delete the line"))
-        })?;
-        let key = record.key();
-        if !configuration.has(&key) {
-            return Err(broken("a run that this configuration does not have: delete the line".to_owned()));
+        let intact = match header.schema {
+            WITHOUT_CHECKSUMS => Ok(()),
+            _ => sealed::check(text, &context).map_err(|damage| damage.to_string()),
+        };
+        let record = intact.and_then(|()| {
+            let record: Record =
+                serde_json::from_slice(text).map_err(|error| format!("it is not a record ({error})"))?;
+            let key = record.key();
+            if !header.configuration.has(&key) {
+                return Err("it is a run that this configuration does not have".to_owned());
+            }
+            if !seen.insert(key) {
+                return Err("it is a run that is listed twice".to_owned());
+            }
+            Ok(record)
+        });
+        match record {
+            Ok(record) => {
+                parsed.records.push(record);
+                parsed.intact.extend(text);
+            }
+            Err(cause) => {
+                let cause = format!("{cause}; {REMEDY}");
+                parsed.damage.push(Error::Broken { file: file.to_path_buf(), line, cause });
+            }
         }
-        if !seen.insert(key) {
-            return Err(broken("a run that is listed twice: delete the line".to_owned()));
-        }
-        records.push(record);
     }
-    Ok((records, whole))
+    Ok(parsed)
 }
 
 #[cfg(test)]
@@ -377,12 +515,95 @@ mod tests {
         };
         let lines: Vec<&str> = text.lines().collect();
         let broken = message(format!("{}\ngarbage\n{}\n", lines[0], lines[1]));
-        assert!(broken.contains("records.jsonl`, line 2: not a record"), "{broken}");
+        assert!(
+            broken.contains("records.jsonl`, line 2: it does not end with a checksum; --resume --repair"),
+            "{broken}"
+        );
         let twice = message(format!("{text}{}\n", lines[1]));
-        assert!(twice.contains("line 4: a run that is listed twice"), "{twice}");
+        assert!(twice.contains("line 4: it is a run that is listed twice"), "{twice}");
         let foreign = message(text.replace("\"run\":0", "\"run\":2"));
-        assert!(foreign.contains("line 1: a run that this configuration does not have"), "{foreign}");
-        fs::write(place.path().join(CONFIG_FILE), "{\"schema\": 2}").unwrap();
-        assert!(message(text).contains("schema 2"));
+        assert!(foreign.contains("line 1: its text does not have its checksum"), "{foreign}");
+        // A digit of a result.
+        let digit = text.find("\"wall_seconds\":").unwrap() + 18;
+        let other = if text.as_bytes()[digit] == b'1' { "2" } else { "1" };
+        let digit = message(format!("{}{other}{}", &text[..digit], &text[digit + 1..]));
+        assert!(digit.contains("line 1: its text does not have its checksum"), "{digit}");
+        fs::write(place.path().join(CONFIG_FILE), "{\"schema\": 3}").unwrap();
+        assert!(message(text).contains("schema 3"));
+    }
+
+    #[test]
+    fn a_removed_directory_ends_the_benchmark() {
+        let place = tempfile::tempdir().unwrap();
+        let (directory, plan) = (place.path().join("out"), plan(0));
+        let mut journal = Journal::create(&directory, &plan, session(1)).unwrap();
+        go_on(&mut journal, &plan, 2);
+        let record = Stored::read(&directory).unwrap().records[0].clone();
+        fs::remove_dir_all(&directory).unwrap();
+        let error = journal.append(&record).unwrap_err().to_string();
+        assert!(error.contains("was removed or changed while the benchmark was running"), "{error}");
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn repair_drops_what_is_damaged_and_nothing_else() {
+        let (plan, all) = (plan(0), 24);
+        let place = tempfile::tempdir().unwrap();
+        go_on(&mut Journal::create(place.path(), &plan, session(1)).unwrap(), &plan, usize::MAX);
+        let expected = Stored::read(place.path()).unwrap();
+        let [records, config] = [RECORDS_FILE, CONFIG_FILE].map(|name| place.path().join(name));
+        let (text, header) = (fs::read(&records).unwrap(), fs::read(&config).unwrap());
+        let repaired = |damaged: usize, lost: usize| {
+            fs::write(place.path().join(".unfinished-1.tmp"), "{").unwrap();
+            assert!(Journal::resume(place.path(), &plan, session(1)).is_err());
+            let (mut journal, found) = Journal::repair(place.path(), &plan, session(1)).unwrap();
+            assert_eq!((found, journal.len()), (damaged, all - lost));
+            assert_eq!(go_on(&mut journal, &plan, usize::MAX).0, Ended::Finished);
+            assert!(!place.path().join(".unfinished-1.tmp").exists());
+            let stored = Stored::read(place.path()).unwrap();
+            let sorted = |stored: &Stored| {
+                let mut lines: Vec<String> =
+                    timeless(stored.records.clone()).iter().map(|r| format!("{r:?}")).collect();
+                lines.sort();
+                lines
+            };
+            assert_eq!(sorted(&stored), sorted(&expected));
+            assert_eq!(stored.header.configuration, expected.header.configuration);
+        };
+        let mut damaged = text.clone();
+        damaged[40] ^= 1;
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 9].fill(b'?');
+        fs::write(&records, damaged).unwrap();
+        repaired(2, 2);
+        // The settings are those of the command; the checksums of the records say whether they have the same.
+        fs::write(&records, &text).unwrap();
+        let seed = String::from_utf8(header.clone()).unwrap().replace("\"seed\": 0", "\"seed\": 1");
+        fs::write(&config, seed).unwrap();
+        repaired(1, 0);
+        fs::write(&records, &text).unwrap();
+        fs::write(&config, &header[..header.len() / 2]).unwrap();
+        repaired(1, 0);
+    }
+
+    /// Records without checksums are read, but nobody knows whether they are intact, so they are not continued.
+    #[test]
+    fn records_without_checksums_are_read_but_not_continued() {
+        let place = tempfile::tempdir().unwrap();
+        let plan = plan(0);
+        go_on(&mut Journal::create(place.path(), &plan, session(1)).unwrap(), &plan, 3);
+        let stored = Stored::read(place.path()).unwrap();
+        let header = serde_json::to_string_pretty(&Header { schema: 1, ..stored.header.clone() }).unwrap();
+        fs::write(place.path().join(CONFIG_FILE), header).unwrap();
+        let lines: Vec<String> =
+            stored.records.iter().map(|r| serde_json::to_string(r).unwrap() + "\n").collect();
+        fs::write(place.path().join(RECORDS_FILE), lines.concat()).unwrap();
+        assert_eq!(Stored::read(place.path()).unwrap().records, stored.records);
+        for error in [
+            Journal::resume(place.path(), &plan, session(1)).unwrap_err(),
+            Journal::repair(place.path(), &plan, session(1)).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains("has no checksums"), "{error}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use askama::Template;
-use pcr99_base::output_file::OutputFile;
+use pcr99_base::{output_file::OutputFile, text::without_direction_marks};
 use plotly::Plot;
 
 use crate::Error;
@@ -52,13 +52,16 @@ impl Page<'_> {
     pub fn to_html(self) -> String {
         let Page { title, body, script, with_plots, command, program } = self;
         let library = if with_plots { library() } else { String::new() };
+        // Names of files and pairs must not turn the text around them.
+        let [title, body, program] = [title, body, program].map(without_direction_marks);
+        let command = command.map(without_direction_marks);
         rendered(&PageTemplate {
-            title,
+            title: &title,
             policy: POLICY,
             style: STYLE,
-            body,
-            command,
-            program,
+            body: &body,
+            command: command.as_deref(),
+            program: &program,
             library,
             common: COMMON,
             script,
@@ -118,6 +121,23 @@ mod tests {
             escaped_html("<a href=\"x\">'&'</a>"),
             "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"
         );
+    }
+
+    #[test]
+    fn names_do_not_turn_the_text_around_them() {
+        let page = Page {
+            title: "a\u{202e}b",
+            body: "<p>\u{2067}x</p>",
+            script: "",
+            with_plots: false,
+            command: Some("pcr99 solve 'a\u{202e}vsc.exe'"),
+            program: "pcr99",
+        };
+        let html = page.to_html();
+        assert!(!html.contains(pcr99_base::text::is_direction_mark));
+        for shown in ["<title>a⟨U+202E⟩b", "<p>⟨U+2067⟩x</p>", "a⟨U+202E⟩vsc.exe"] {
+            assert!(html.contains(shown), "{shown}");
+        }
     }
 
     #[test]
