@@ -82,8 +82,8 @@ def _hint(name: str, value: Any) -> str:
 def contiguous(array: npt.NDArray[Any], dtype: type[_Number]) -> npt.NDArray[_Number]:
     """Converts an array to one whose numbers lie one after the other, each at an address that the processor can read."""
     rows: npt.NDArray[_Number] = np.ascontiguousarray(array, dtype=dtype)
-    # A view into a packed record or a buffer may begin at any byte.
-    return rows if rows.flags.aligned else rows.copy()
+    # A view into a packed record or a buffer may begin at any byte. NumPy calls every empty array aligned, wherever it begins.
+    return rows if rows.flags.aligned and rows.size else rows.copy()
 
 
 def as_rows(name: str, value: Any, columns: int = 3) -> Floats:

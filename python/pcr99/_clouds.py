@@ -176,7 +176,7 @@ def points_of(name: str, value: CloudLike) -> Floats:
     """Returns the points of a cloud that is not a path."""
     if type(value) is np.ndarray and value.dtype is _DOUBLE and value.ndim == 2:
         # The usual case, without the tests for everything else.
-        if value.shape[1] == 3 and len(value) > 0 and value.flags.c_contiguous:
+        if value.shape[1] == 3 and len(value) > 0 and value.flags.c_contiguous and value.flags.aligned:
             return value
     if isinstance(value, (str, bytes, os.PathLike)):
         raise InvalidType(f"`{name}` is a path: read it first with pcr99.read_points or pcr99.read_matches")

@@ -80,7 +80,7 @@ def test_misaligned_indices_weights_and_features(problem: pcr99.Problem) -> None
         problem.source, problem.target, indices=misaligned(rows, np.int64), weights=misaligned(weights, np.float64)
     )
     assert found == expected
-    features = np.arange(33 * 20, dtype=np.float32).reshape(20, 33)
+    features = (np.arange(33 * 20, dtype=np.float32) / 4).reshape(20, 33)
     expected_pairs = pcr99.match_features(features, features)
     assert np.array_equal(pcr99.match_features(misaligned(features, np.float32), features), expected_pairs)
 
