@@ -10,6 +10,8 @@ mod pages;
 
 mod python;
 
+mod torture;
+
 mod wasm;
 
 use std::{
@@ -29,6 +31,9 @@ tasks:
   packages   makes the packages of all published crates, without uploading them (part of `test`)
   wasm       compiles the core for WebAssembly, runs it under Node.js and compares results with and without
              vector instructions (part of `test`)
+  torture [--minutes N | --short] [--seed N]
+             hostile files, damaged journals, kills, full disks and odd arguments for N minutes (default 10); the short
+             form is part of `test`
   pictures   draws the pictures of the documentation again
   compare [--seeds N] [--pairs TEXT]
              compares normals and features with Open3D; with PCR99_DATA set, also registrations of real
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
         Some("python") => python::test(),
         Some("packages") => checks::packages(),
         Some("wasm") => wasm::run(),
+        Some("torture") => torture::run(&arguments[1..]),
         Some("pictures") => pictures(),
         Some("compare") => compare::run(&arguments[1..]),
         Some("help" | "--help" | "-h") => {
@@ -81,6 +87,7 @@ fn test() -> Result<()> {
         cargo(&run, &[]).with_context(|| format!("example `{example}`"))?;
     }
     python::test()?;
+    torture::short().context("torture")?;
     eprintln!("all passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -117,9 +117,13 @@ pub fn run_and_see(
     let all = manifest.rows().len();
     let mut state = Progress { all, before: finished(manifest, directory), made: 0, failed: 0 };
     progress(&state);
-    if run_suspects(manifest, directory, options, interrupted, (&mut state, progress, seen))?
-        == Ended::Interrupted
-    {
+    let mut done = |record: &Record| {
+        state.made += 1;
+        state.failed += usize::from(record.is_failed());
+        seen(record, None);
+        progress(&state);
+    };
+    if run_suspects(manifest, directory, options, interrupted, &mut done)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
     let rows = manifest.order().into_iter().map(|place| &manifest.rows()[place as usize]);
@@ -173,17 +177,13 @@ fn finished(manifest: &Manifest, directory: &Directory) -> usize {
     manifest.rows().iter().filter(|row| directory.is_finished(row)).count()
 }
 
-/// Runs the pairs that were running when an earlier process ended, each in a process of its own.
+/// Runs the pairs that were running when an earlier process ended, each in a process of its own. Calls `done` with each record.
 fn run_suspects(
     manifest: &Manifest,
     directory: &mut Directory,
     options: &RunOptions,
     interrupted: Interrupted<'_>,
-    (state, progress, seen): (
-        &mut Progress,
-        &mut dyn FnMut(&Progress),
-        &mut dyn FnMut(&Record, Option<Matched>),
-    ),
+    done: &mut dyn FnMut(&Record),
 ) -> Result<Ended, Error> {
     let suspects: HashSet<_> = directory.running().left().into_iter().collect();
     if options.isolation.is_empty() || suspects.is_empty() {
@@ -196,15 +196,8 @@ fn run_suspects(
         match run_alone(&options.isolation, row, manifest, directory, interrupted)? {
             Alone::Interrupted => return Ok(Ended::Interrupted),
             Alone::Undecided => {}
-            Alone::Finished => {
-                if let Some(record) = directory.record(row)? {
-                    state.made += 1;
-                    state.failed += usize::from(record.is_failed());
-                    seen(&record, None);
-                }
-            }
+            Alone::Finished => directory.record(row)?.iter().for_each(&mut *done),
         }
-        progress(state);
     }
     Ok(Ended::Finished)
 }

@@ -76,7 +76,7 @@ impl Columns {
 /// Only the bits from the block of eight of `i` on are written. [`mirror`] writes the others, by symmetry.
 pub fn consistent_rows(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::consistent_rows(columns, first, tau_sq, words, rows) };
         return;
@@ -311,7 +311,7 @@ pub fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, 
 /// Number of bits that are set in both rows of each pair.
 pub fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
-    if words.is_multiple_of(4) && is_x86_feature_detected!("avx2") {
+    if words.is_multiple_of(4) && crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::pair_supports(bits, words, pairs, out) };
         return;

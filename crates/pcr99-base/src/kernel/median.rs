@@ -106,7 +106,7 @@ fn nth(numbers: &mut [f64], rank: usize) -> f64 {
 /// The numbers of two ranks, counted from 0, among at most `FEW`: the number of rank `r` is the greatest that has at most `r` numbers below it.
 fn two_of_few(numbers: &[f64], ranks: [usize; 2]) -> [f64; 2] {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         return unsafe { avx2::two_of_few(numbers, ranks) };
     }
@@ -138,7 +138,7 @@ fn filled_up(numbers: &[f64]) -> [f64; FEW] {
 /// Copies the numbers from `low` to `high` to the front of `inside`. Returns the number of those below, and of those copied; `None` when there is not enough room.
 pub fn collect_between(numbers: &[f64], low: f64, high: f64, inside: &mut [f64]) -> Option<(usize, usize)> {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
         return unsafe { avx2::collect_between(numbers, low, high, inside) };
     }

@@ -29,7 +29,7 @@ fn squared_residuals_lanes(points: &Soa, model: &Affine, out: &mut [f64]) {
 /// Sets bit `i` of `mask` where residual `i` is at most `limit`, and clears the other bits.
 pub fn mask_within(residuals: &[f64], limit: f64, mask: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::mask_within(residuals, limit, mask) };
         return;

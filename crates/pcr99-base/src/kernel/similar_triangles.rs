@@ -20,7 +20,7 @@ pub struct Edges<'a> {
 pub fn similar_triangles(edges: Edges<'_>, epsilon: f64, hits: &mut Vec<u32>) {
     assert!(edges.ij.len() == edges.jk.len() && edges.ij.len() == edges.ki_reversed.len());
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { similar_triangles_avx2(edges, epsilon, hits) };
         return;

@@ -29,7 +29,7 @@ pub const NOWHERE: u8 = 255;
 /// symmetry.
 pub fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::slice_spans(columns, from, slicing, spans) };
         return;
@@ -163,7 +163,7 @@ pub struct Rows<'a> {
 /// Writes row `at` of every slice: bit `m` is set where the span of `m` meets the slice.
 pub fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
         unsafe { avx2::slice_rows(first, more, at, rows) };
         return;

@@ -27,7 +27,7 @@ pub fn is_consistent(a: f32, b: f32, tau_sq: f32) -> bool {
 /// Sets the bits of the matches of the block `words` that are consistent with match `i`: 64 matches for each word. The source must be scaled already.
 pub fn consistent_block(columns: &Columns, i: usize, words: Range<usize>, tau_sq: f32, bits: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::consistent_block(columns, i, words, tau_sq, bits) };
         return;
@@ -95,7 +95,7 @@ pub fn scale_bins(
     bins: &mut [u16],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::scale_bins(columns, i, words, per_unit, most, bins) };
         return;
@@ -240,7 +240,7 @@ impl Hits {
     /// Bits of the matches that are consistent with the centre, for a scale given by its square.
     pub fn consistent_with_centre(&self, scale_sq: f32, tau_sq: f32) -> u64 {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if crate::dispatch::has_avx2() {
             // SAFETY: the line above checked that this CPU has AVX2.
             return unsafe { avx2::consistent_with_centre(self, scale_sq, tau_sq) };
         }
@@ -270,7 +270,7 @@ impl Hits {
     /// Bits of the matches that are consistent with a match at `a` and `b`, when squared lengths in the source are multiplied by `scale_sq`.
     pub fn consistent(&self, a: [f32; 3], b: [f32; 3], scale_sq: f32, tau_sq: f32) -> u64 {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if crate::dispatch::has_avx2() {
             // SAFETY: the line above checked that this CPU has AVX2.
             return unsafe { avx2::consistent_hits(self, a, b, scale_sq, tau_sq) };
         }

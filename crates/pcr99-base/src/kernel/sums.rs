@@ -68,7 +68,7 @@ pub fn fit_sums_within(points: &Soa, residuals: &[f64], delta_sq: f64) -> FitSum
         return fit_sums_weighted(points, residuals, delta_sq);
     }
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         return unsafe { avx2::fit_sums(points, residuals, delta_sq) };
     }
@@ -147,7 +147,7 @@ impl SpreadSums {
     /// Adds points, given by their columns.
     pub fn add(&mut self, columns: [&[f64]; 3]) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if crate::dispatch::has_avx2() {
             // SAFETY: the line above checked that this CPU has AVX2.
             return unsafe { avx2::add_spread(self, columns) };
         }

@@ -93,7 +93,7 @@ pub fn within(
     distances_sq: &mut [f32],
 ) -> usize {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
         return unsafe { avx2::within(columns, leaves, ball, places, distances_sq) };
     }

@@ -70,7 +70,7 @@ impl Scratch {
 pub fn nearest(index: &Index, from: &Descriptors, query: usize, scratch: &mut Scratch) -> Nearest {
     let query = Query { fixed: &from.fixed[query], coordinates: &from.coordinates[query] };
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
         return unsafe { avx2::nearest(index, query, scratch) };
     }
@@ -87,7 +87,7 @@ pub fn is_any_nearer(
 ) -> bool {
     let query = Query { fixed: &from.fixed[query], coordinates: &from.coordinates[query] };
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+    if crate::dispatch::has_avx2() {
         // SAFETY: as above.
         return unsafe { avx2::is_any_nearer(index, query, than, scratch) };
     }
