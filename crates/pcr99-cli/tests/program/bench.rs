@@ -16,7 +16,7 @@ use super::place::{Place, Ran};
 /// A few seconds at most: small problems, two methods.
 const SMALL: &str = "bench --shape knot --points 60 --methods default,ransac --ratios 0,0.5 --runs 3";
 
-/// The records without their times, by what they are about.
+/// The records without their times and checksums, by what they are about.
 fn records(directory: &Path) -> BTreeMap<String, Value> {
     let text = fs::read_to_string(directory.join("records.jsonl")).unwrap_or_default();
     // A line may still be in the making.
@@ -28,6 +28,8 @@ fn records(directory: &Path) -> BTreeMap<String, Value> {
             let seconds = record.as_object_mut().expect("an object").remove(time).expect("a time");
             assert!(seconds.as_f64().expect("a number") >= 0.0, "{line}");
         }
+        // It covers the times.
+        record.as_object_mut().expect("an object").remove("checksum").expect("a checksum");
         let key = ["method", "scale", "points", "outlier_ratio", "run"]
             .map(|name| record[name].to_string())
             .join(" ");
