@@ -19,6 +19,8 @@ pub mod consistent_bits;
 
 pub mod edges;
 
+pub mod elimination;
+
 pub mod least_directions;
 
 pub mod lengths;
