@@ -16,6 +16,7 @@ pcr99 → pcr99-base
 pcr99-cloud → pcr99-base, pcr99
 pcr99-baselines → pcr99-base, pcr99
 pcr99-document → pcr99, pcr99-cloud
+pcr99-graph → pcr99-base
 pcr99-plan → pcr99, pcr99-cloud, pcr99-baselines
 pcr99-batch → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-plan
 pcr99-page → pcr99-base, pcr99, pcr99-cloud, pcr99-document
