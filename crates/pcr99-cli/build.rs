@@ -16,6 +16,7 @@ fn main() {
         "../pcr99-base/src",
         "../pcr99-baselines/src",
         "../pcr99-cloud/src",
+        "../pcr99-graph/src",
         "../pcr99-lab/src",
         "../pcr99-page/src",
         "../pcr99-plan/src",

@@ -22,7 +22,7 @@ pcr99-batch → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-plan
 pcr99-page → pcr99-base, pcr99, pcr99-cloud, pcr99-document
 pcr99-lab → pcr99-base, pcr99, pcr99-baselines
 pcr99-report → pcr99-base, pcr99, pcr99-lab, pcr99-page
-pcr99-cli → pcr99, pcr99-cloud, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-report
+pcr99-cli → pcr99, pcr99-cloud, pcr99-document, pcr99-graph, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-report
 pcr99-python → pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-cli
 ";
 

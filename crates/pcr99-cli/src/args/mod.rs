@@ -5,6 +5,8 @@ use clap_complete::Shell;
 
 mod batch;
 
+mod graph;
+
 #[cfg(feature = "lab")]
 mod lab;
 
@@ -15,6 +17,7 @@ mod solve;
 mod values;
 
 pub use batch::{Batch, BatchDefaults, BatchPair};
+pub use graph::{CostOption, Graph, RotationInformationOption, TrustOption};
 #[cfg(feature = "lab")]
 pub use lab::{Bench, Demo, OutlierCenterOption, PresetOption, ScaleModeOption, Simulate};
 pub use register::{Place, Refine, RefineOption, Register};
@@ -79,6 +82,8 @@ pub enum Command {
     /// Run one pair of a batch, which arrives on standard input. `batch` starts this command for pairs that may end their process.
     #[command(hide = true)]
     BatchPair(BatchPair),
+    /// Find the poses of a pose graph (g2o file).
+    Graph(Graph),
     /// Write an HTML page from a saved result.
     Page(Page),
     /// Print a completion script for a shell.

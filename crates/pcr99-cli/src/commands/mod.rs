@@ -7,6 +7,7 @@ mod bench;
 mod convert;
 #[cfg(feature = "lab")]
 mod demo;
+mod graph;
 mod page;
 mod register;
 #[cfg(feature = "lab")]
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Bench(options) => bench::run(options, args),
         Command::Batch(options) => batch::run(options, args),
         Command::BatchPair(options) => batch::run_pair(options),
+        Command::Graph(options) => graph::run(options, args),
         Command::Page(options) => page::run(options, args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
