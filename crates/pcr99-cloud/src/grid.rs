@@ -23,6 +23,13 @@ pub(crate) fn parent_key(key: u64) -> u64 {
     x << (2 * BITS) | y << BITS | z
 }
 
+/// Key of the cell of twice the size that holds the cell with this key, in a grid that is moved by a cell along the axes whose bit is set in `shift`.
+pub(crate) fn shifted_parent(key: u64, shift: u64) -> u64 {
+    let [x, y, z] = indices(key);
+    let half = |index: u64, bit: u64| (index + (shift >> bit & 1)) >> 1;
+    half(x, 2) << (2 * BITS) | half(y, 1) << BITS | half(z, 0)
+}
+
 /// Keys of the eight cells that meet at the lower corner of the cell with this key. The index of a cell is never 0, so there is a cell below it.
 pub(crate) fn keys_at_corner(key: u64) -> [u64; 8] {
     std::array::from_fn(|k| {
@@ -63,7 +70,7 @@ pub(crate) fn hash_of<const N: usize>(words: [u64; N]) -> u64 {
 }
 
 /// Numbers keys in the order of their first appearance.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KeyTable {
     slots: Vec<u32>,
     keys: Vec<u64>,
@@ -77,6 +84,11 @@ impl KeyTable {
     /// An empty table.
     pub(crate) const fn new() -> Self {
         Self { slots: Vec::new(), keys: Vec::new() }
+    }
+
+    /// Approximate memory use, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.slots) + size_of_val(&*self.keys)
     }
 
     /// Keys in the order of their numbers.

@@ -14,6 +14,7 @@ use crate::{
     neighbors::Neighbors,
     normals,
     orient::{self, Orientation},
+    refine::finish::{self, Surface},
     register::RegisterError,
     tree::KdTree,
     voxel::{Density, VoxelSample, middle_of, spread_sample},
@@ -110,6 +111,8 @@ const AGREE_RADIUS: f64 = 2.0;
 const FEATURE_RADIUS: f64 = 5.0;
 /// Number of voxel sizes for which a cloud keeps its samples and descriptors: the voxel depends on both clouds of a pair.
 const KEPT: usize = 24;
+/// Number of cell sizes for which a cloud keeps the cells of the last stage. Sizes are rounded, so that a map needs few of them.
+const KEPT_SURFACES: usize = 4;
 /// Smallest fraction of neighbouring normals that point to the same side for given normals to be used. Signs that an estimate left to
 /// chance reach about one half.
 const BELIEVED: f64 = 0.9;
@@ -138,6 +141,7 @@ pub struct PreparedCloud {
     density: Density,
     sampled: Mutex<Vec<(u64, Arc<SampledCloud>)>>,
     features: Mutex<Vec<(u64, Orientation, Arc<Features>)>>,
+    surfaces: Mutex<Vec<(u64, usize, Arc<Surface>)>>,
 }
 
 impl PreparedCloud {
@@ -183,6 +187,7 @@ impl PreparedCloud {
             density,
             sampled: Mutex::default(),
             features: Mutex::default(),
+            surfaces: Mutex::default(),
         })
     }
 
@@ -223,7 +228,9 @@ impl PreparedCloud {
         let sampled: usize = sampled.iter().map(|(_, sampled)| sampled.bytes()).sum();
         let features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
         let features: usize = features.iter().map(|(_, _, features)| features.bytes()).sum();
-        size_of::<Self>() + self.density.bytes() + given + sampled + features
+        let surfaces = self.surfaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let surfaces: usize = surfaces.iter().map(|(_, _, surface)| surface.bytes()).sum();
+        size_of::<Self>() + self.density.bytes() + given + sampled + features + surfaces
     }
 
     /// Whether the normals of this cloud can be oriented in this way.
@@ -264,7 +271,7 @@ impl PreparedCloud {
         // Made without holding the lock: a thread that waits inside a parallel loop takes up other work, which may need the same lock.
         let sampled = Arc::new(SampledCloud::from_sample(sample, voxel));
         let mut kept = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
-        keep(&mut kept, (voxel.to_bits(), Arc::clone(&sampled)));
+        keep(&mut kept, KEPT, (voxel.to_bits(), Arc::clone(&sampled)));
         sampled
     }
 
@@ -285,7 +292,20 @@ impl PreparedCloud {
         }
         // Made without holding the lock, as above.
         let new = Arc::new(self.describe(&sampled, orientation));
-        keep(&mut features(), (voxel.to_bits(), orientation, Arc::clone(&new)));
+        keep(&mut features(), KEPT, (voxel.to_bits(), orientation, Arc::clone(&new)));
+        new
+    }
+
+    /// The cells of the last stage of a refinement, with this edge, for the moving (0) or the fixed (1) cloud. Made at the first call, then kept.
+    pub(crate) fn surface(&self, side: usize, size: f64) -> Arc<Surface> {
+        let surfaces = || self.surfaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |(bits, of, _): &&(u64, usize, Arc<Surface>)| *bits == size.to_bits() && *of == side;
+        if let Some((_, _, known)) = surfaces().iter().find(is_it) {
+            return Arc::clone(known);
+        }
+        // Made without holding the lock, as above.
+        let new = Arc::new(finish::surface(&self.points, side, size));
+        keep(&mut surfaces(), KEPT_SURFACES, (size.to_bits(), side, Arc::clone(&new)));
         new
     }
 
@@ -310,9 +330,9 @@ impl PreparedCloud {
     }
 }
 
-/// Adds `new`, and drops the oldest of more than `KEPT`.
-fn keep<T>(kept: &mut Vec<T>, new: T) {
-    if kept.len() == KEPT {
+/// Adds `new`, and drops the oldest of more than `most`.
+fn keep<T>(kept: &mut Vec<T>, most: usize, new: T) {
+    if kept.len() == most {
         kept.remove(0);
     }
     kept.push(new);

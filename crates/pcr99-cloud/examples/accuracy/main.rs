@@ -16,14 +16,14 @@ mod cycles;
 mod surfaces;
 
 use cpu_time::ProcessTime;
-use pcr99::{Covariance, Similarity, random::Random};
-use pcr99_base::vector::{cross, dot, minus, multiply, rotate, solve_positive, transpose};
+use pcr99::Similarity;
+use pcr99_base::vector::{cross, dot, minus, rotate, solve_positive};
 use pcr99_cloud::{
     CloudRegistration, PreparedCloud, RawCloud, RegisterParams, normals, register::refine, tree::KdTree,
     voxel::Density,
 };
 
-use surfaces::{Case, Recipe};
+use surfaces::{Case, Recipe, difference, nees};
 
 /// Seeds below this one were used to choose constants.
 const FIRST_SEED: u64 = 5001;
@@ -43,33 +43,10 @@ fn main() {
     }
 }
 
-/// The motion `(ω, t)` about `center` by which `found` differs from `truth`, in target coordinates.
-fn difference(found: &Similarity, truth: &Similarity, center: [f64; 3]) -> [f64; 6] {
-    let r = multiply(&found.rotation(), &transpose(&truth.rotation()));
-    let t = minus(found.apply(truth.inverse().apply(center)), center);
-    let half = |a: usize, b: usize| 0.5 * (r[a][b] - r[b][a]);
-    [half(2, 1), half(0, 2), half(1, 0), t[0], t[1], t[2]]
-}
-
-/// `eᵀ·C⁻¹·e`.
-fn nees(error: [f64; 6], covariance: &Covariance) -> f64 {
-    let information = covariance.information();
-    (0..6).map(|i| (0..6).map(|j| error[i] * information[i][j] * error[j]).sum::<f64>()).sum()
-}
-
-/// The truth, off by about a fifth of a voxel.
-fn start(case: &Case, seed: u64, voxel: f64) -> Similarity {
-    let mut random = Random::new(seed);
-    let extent = Density::of(&case.target).extent();
-    let quaternion = [1.0, 0.0, 0.0, 0.0].map(|x| x + 0.1 * voxel / extent * random.gaussian());
-    let shift = std::array::from_fn(|_| 0.2 * voxel * random.gaussian());
-    case.truth.then(&Similarity::from_quaternion(1.0, quaternion, shift).expect("a similarity"))
-}
-
 fn refined(case: &Case, seed: u64) -> (CloudRegistration, f64) {
     let prepare = |points: &[[f64; 3]]| PreparedCloud::new(RawCloud::new(points)).expect("a cloud");
     let (source, target) = (prepare(&case.source), prepare(&case.target));
-    let initial = start(case, seed, Density::common_voxel(source.density(), target.density()));
+    let initial = case.start(seed, Density::common_voxel(source.density(), target.density()));
     let begin = ProcessTime::now();
     let found = refine(&source, &target, &initial, &RegisterParams::new()).expect("a result");
     (found, begin.elapsed().as_secs_f64())

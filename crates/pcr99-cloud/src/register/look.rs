@@ -180,7 +180,7 @@ impl Task<'_> {
         Ok(look)
     }
 
-    /// Refines a candidate, on denser points and then on all, and judges it.
+    /// Refines a candidate on all points, and judges it.
     fn refine_and_judge(
         &mut self,
         look: &Look,
@@ -190,9 +190,10 @@ impl Task<'_> {
     ) -> Answer {
         let pose = match self.params.refinement() {
             Refinement::None => best.start,
-            _ => self.refined_densely(&look.sampled, best.pose, aim.with_scale()),
+            Refinement::PointToPoint => self.refined_densely(&look.sampled, best.pose, aim.with_scale()),
+            _ => best.pose,
         };
-        let fit = self.finish(&look.sampled, &pose, super::FINE * look.sampled.voxel(pose.scale()));
+        let fit = self.finish(&look.sampled, &pose, look.sampled.voxel(pose.scale()));
         let pose = fit.pose;
         self.clock.lap("refine");
         let candidate = look.compare(best.start, pose);

@@ -9,7 +9,7 @@
 //! | match nearest descriptors | [`crate::matching`] |
 //! | search the matches for candidates | [`pcr99::solve`], `search` |
 //! | compare each candidate with the clouds | [`crate::verify`] |
-//! | refine the best on denser points | [`crate::refine`] |
+//! | refine the best; for point-to-point on denser points | [`crate::refine`] |
 //! | refine it on all points; its covariance | [`crate::refine::finish`] |
 //! | make decoys: poses that the shape of the clouds suggests | `decoys` |
 //! | judge the pose beside candidates and decoys | `judge` |
@@ -132,9 +132,7 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
     rayon::scope(|_| work())
 }
 
-/// Number of points of each dense sample that are used before the pose is judged. The last stage uses all points.
-const DENSE_POINTS: usize = 1250;
-/// The same for point-to-point, whose last stage this is.
+/// Number of points of each dense sample for point-to-point. The other kinds use all points in the last stage.
 const POINT_PAIRS: usize = 5000;
 /// Largest number of sampled points of a cloud. The time to match descriptors grows faster than their number.
 const MOST_SAMPLED: usize = 40_000;
@@ -320,6 +318,9 @@ impl<'a> Task<'a> {
     fn refine_only(&mut self, start: Similarity, aim: &Aim) -> Look {
         let with_scale = aim.with_scale();
         let sampled = self.sampled(aim.scale);
+        if self.is_stopped() {
+            return Look::new(sampled);
+        }
         let near = match self.params.refinement() {
             Refinement::None => start,
             Refinement::PointToPoint => {
@@ -340,7 +341,7 @@ impl<'a> Task<'a> {
         look
     }
 
-    /// Refines a pose on denser points.
+    /// Refines a pose on denser points, for point-to-point.
     fn refined_densely(&self, sampled: &SampledPair, pose: Similarity, with_scale: bool) -> Similarity {
         let (dense, voxel) = self.dense(sampled, pose.scale());
         let icp = Icp {
@@ -349,10 +350,7 @@ impl<'a> Task<'a> {
             refinement: self.params.refinement(),
             with_scale,
             faces: false,
-            points: match self.params.refinement() {
-                Refinement::PointToPoint => POINT_PAIRS,
-                _ => DENSE_POINTS,
-            },
+            points: POINT_PAIRS,
         };
         icp.run(pose, voxel, FINE * voxel, 20)
     }
@@ -374,11 +372,12 @@ impl<'a> Task<'a> {
             };
             let Pair { moving, fixed, .. } = self.pair;
             let cell = (scale * cell(moving, &sampled.moving)).max(cell(fixed, &sampled.fixed));
-            (scale, Surfaces::new(moving.points(), fixed.points(), cell, scale, self.params.refinement()))
+            let cell = finish::rounded_size(cell);
+            let (moving, fixed) = rayon::join(|| moving.surface(0, cell / scale), || fixed.surface(1, cell));
+            (scale, Surfaces::new([moving, fixed], self.params.refinement()))
         });
         let with_scale = !matches!(self.scale, Scale::Known(_));
-        let mut finish = Finish::new(&surfaces, pose, self.params.refinement(), with_scale);
-        let finished = finish.run(pose, reach);
+        let finished = Finish::new(&surfaces, self.params.refinement(), with_scale).run(pose, reach);
         self.surfaces = Some((known, surfaces));
         finished
     }

@@ -3,7 +3,9 @@
 
 use std::f64::consts::TAU;
 
-use pcr99::{Similarity, random::Random};
+use pcr99::{Covariance, Similarity, random::Random};
+use pcr99_base::vector::{minus, multiply, transpose};
+use pcr99_cloud::voxel::Density;
 
 pub type Points = Vec<[f64; 3]>;
 
@@ -194,6 +196,31 @@ pub struct Case {
     pub target: Points,
     /// Maps source to target.
     pub truth: Similarity,
+}
+
+impl Case {
+    /// The truth, off by about a fifth of a voxel.
+    pub fn start(&self, seed: u64, voxel: f64) -> Similarity {
+        let mut random = Random::new(seed);
+        let extent = Density::of(&self.target).extent();
+        let quaternion = [1.0, 0.0, 0.0, 0.0].map(|x| x + 0.1 * voxel / extent * random.gaussian());
+        let shift = std::array::from_fn(|_| 0.2 * voxel * random.gaussian());
+        self.truth.then(&Similarity::from_quaternion(1.0, quaternion, shift).expect("a similarity"))
+    }
+}
+
+/// The motion `(ω, t)` about `center` by which `found` differs from `truth`, in target coordinates.
+pub fn difference(found: &Similarity, truth: &Similarity, center: [f64; 3]) -> [f64; 6] {
+    let r = multiply(&found.rotation(), &transpose(&truth.rotation()));
+    let t = minus(found.apply(truth.inverse().apply(center)), center);
+    let half = |a: usize, b: usize| 0.5 * (r[a][b] - r[b][a]);
+    [half(2, 1), half(0, 2), half(1, 0), t[0], t[1], t[2]]
+}
+
+/// `eᵀ·C⁻¹·e`.
+pub fn nees(error: [f64; 6], covariance: &Covariance) -> f64 {
+    let information = covariance.information();
+    (0..6).map(|i| (0..6).map(|j| error[i] * information[i][j] * error[j]).sum::<f64>()).sum()
 }
 
 /// What a case is made of.

@@ -1,24 +1,29 @@
 //! Covariance of a refined pose.
 //!
 //! Residuals of neighbouring patches share points and the shape of the surface, so they are not independent. The scores, which are the derivatives of the sum
-//! of squares, are summed over blocks of space that are much larger than patches, and the blocks count as independent: `S = Σ g·gᵀ`. The derivative `A` of the
+//! of squares, are summed over blocks of space that are much larger than patches, and the blocks count as independent: `S = Σ g·gᵀ`. Where the borders of
+//! blocks lie is arbitrary, so `S` is the mean over eight ways to form blocks of smaller ones, which makes it much less random. The derivative `A` of the
 //! score by the pose is taken by differences between poses, with new planes and new weights at each. The covariance is `A⁻¹·S·A⁻ᵀ`.
+//!
+//! The pose was fitted to the same blocks, and follows most those that hold it alone. So `g` is not the score of a block at the fitted pose, but at the pose that
+//! the other blocks would have (the jackknife).
 
 use pcr99::{Covariance, FreeDirection, Similarity};
 use pcr99_base::{
     eigen::symmetric_eigen,
-    vector::{norm, times},
+    vector::{norm, solve_positive, times},
 };
 
-use super::{Finish, Residual};
-use crate::grid::{KeyTable, key_of};
+use super::{Finish, Sums, UNHELD};
+use crate::grid::{KeyTable, key_of, shifted_parent};
+use crate::refine::Refinement;
 
 /// Step of the differences, in units of the scatter of points about their planes.
 const STEP: f64 = 0.5;
 /// Smallest and largest step, in cells. A larger one takes more time, because more patches have new planes.
-const STEP_RANGE: [f64; 2] = [0.02, 0.06];
+const STEP_RANGE: [f64; 2] = [0.005, 0.06];
 /// Number of patches for the differences.
-const PROBES: usize = 4000;
+const PROBES: usize = 2500;
 /// A step below this fraction of the standard deviation is small.
 const SMALL: f64 = 0.3;
 /// A direction is weak when its eigenvalue of `A` is below this fraction of the mean.
@@ -26,6 +31,10 @@ const WEAK: f64 = 0.1;
 /// A direction is held when its eigenvalue of `A` is at least this fraction of the mean, and its standard deviation is less than half a cell: beyond, the
 /// patches would have other planes. A corridor whose only relief are ten doors has a fraction of about 0.0005.
 const HELD: f64 = 1e-3;
+/// … and when it is this many times its standard deviation. Which patches have new planes is random.
+const SURE: f64 = 3.0;
+/// Smallest cosine between a direction and the directions that it is one of.
+const SAME: f64 = 0.98;
 
 /// The derivative of the score, by its eigenvalues.
 #[derive(Debug, Clone, Copy)]
@@ -38,9 +47,7 @@ pub(super) struct Slope {
 impl Slope {
     /// The motion that makes the score zero, along the eigenvectors.
     fn along(&self, score: &[f64; 7]) -> [f64; 7] {
-        std::array::from_fn(|k| {
-            -self.inverse[k] * self.vectors[k].iter().zip(score).map(|(v, x)| v * x).sum::<f64>()
-        })
+        std::array::from_fn(|k| -self.inverse[k] * product(&self.vectors[k], score))
     }
 
     /// Whether that motion is small beside these standard deviations along the eigenvectors.
@@ -62,15 +69,20 @@ impl Finish<'_> {
         let [least, most] = STEP_RANGE.map(|step| step * self.cell());
         let step = (STEP * self.scatter()).clamp(least, most);
         let stride = self.pairings.iter().map(Vec::len).sum::<usize>().div_ceil(PROBES).max(1);
-        // Derivative of the score along a motion.
-        let along = |way: [f64; 7], stride: usize| -> [f64; 7] {
+        // Derivatives of the scores of chunks along a motion.
+        let parts = |way: &[f64; 7], stride: usize| -> Vec<[f64; 7]> {
             let ends = [step, -step]
-                .map(|step| self.score(&self.measures.moved(pose, &way.map(|x| step * x)), stride));
-            std::array::from_fn(|i| stride as f64 * (ends[0][i] - ends[1][i]) / (2.0 * step))
+                .map(|step| self.scores(&self.measures.moved(pose, &way.map(|x| step * x)), stride));
+            let unit = stride as f64 / (2.0 * step);
+            let difference = |(a, b): (&[f64; 7], &[f64; 7])| std::array::from_fn(|i| unit * (a[i] - b[i]));
+            ends[0].iter().zip(&ends[1]).map(difference).collect()
+        };
+        let total = |parts: &[[f64; 7]]| -> [f64; 7] {
+            parts.iter().fold([0.0; 7], |sum, part| std::array::from_fn(|i| sum[i] + part[i]))
         };
         let mut slope = [[0.0; 7]; 7];
         for (k, column) in slope.iter_mut().enumerate().take(unknowns) {
-            *column = along(std::array::from_fn(|i| f64::from(u8::from(i == k))), stride);
+            *column = total(&parts(&std::array::from_fn(|i| f64::from(u8::from(i == k))), stride));
         }
         let mean = (0..6).map(|k| slope[k][k]).sum::<f64>() / 6.0;
         let symmetric: [[f64; 7]; 7] = std::array::from_fn(|i| {
@@ -85,11 +97,15 @@ impl Finish<'_> {
         let mut better: [[f64; 7]; 7] =
             std::array::from_fn(|k| std::array::from_fn(|l| if k == l { values[k] } else { 0.0 }));
         for k in (0..7).filter(|&k| values[k] < WEAK * mean) {
-            let derivative = along(vectors[k], 1);
+            let parts = parts(&vectors[k], 1);
+            // Points hold in every direction, though each of them changes its partner often.
+            let is_sure = self.measures.kind == Refinement::PointToPoint
+                || is_positive(&parts.iter().map(|part| product(&vectors[k], part)).collect::<Vec<_>>());
+            let derivative = total(&parts);
             for (l, vector) in vectors.iter().enumerate() {
-                let product: f64 = vector.iter().zip(derivative).map(|(v, x)| v * x).sum();
-                better[k][l] = product;
-                better[l][k] = product;
+                let element = if is_sure { product(vector, &derivative) } else { 0.0 };
+                better[k][l] = element;
+                better[l][k] = element;
             }
         }
         let (values, turns) = symmetric_eigen(&better);
@@ -99,34 +115,41 @@ impl Finish<'_> {
         Slope { vectors, inverse }
     }
 
-    /// Covariance of a pose between patches, in the coordinates of the fixed cloud, and the standard deviations along the eigenvectors.
-    pub(super) fn covariance(&mut self, pose: &Similarity, slope: &Slope) -> Option<(Covariance, [f64; 7])> {
+    /// Covariance of a pose between patches, in the coordinates of the fixed cloud, and the standard deviations along the eigenvectors. `whole` is the sum of
+    /// the blocks at that pose.
+    pub(super) fn covariance(
+        &self,
+        blocks: &[(u64, Sums)],
+        whole: &Sums,
+        slope: &Slope,
+    ) -> Option<(Covariance, [f64; 7])> {
         let unknowns = self.unknowns();
         let measures = self.measures;
-        let blocks = self.block_scores(pose)?;
-        let count = blocks.len();
-        if count <= unknowns + 1 {
-            return None;
-        }
-        // The pose was fitted to the same blocks.
-        let lost = count as f64 / (count - unknowns) as f64;
-        // Motions that each block asks for, along the eigenvectors.
         let Slope { vectors, inverse } = slope;
+        let mut matrix = whole.matrix;
+        let trace: f64 = (0..6).map(|k| matrix[k][k]).sum();
+        (0..7).for_each(|k| matrix[k][k] += if k < unknowns { UNHELD * trace } else { trace });
+        // Motions that the blocks ask for, along the eigenvectors.
         let mut turned = [[0.0; 7]; 7];
-        for score in &blocks {
-            let along: [f64; 7] = std::array::from_fn(|k| {
-                inverse[k] * vectors[k].iter().zip(score).map(|(v, x)| v * x).sum::<f64>()
-            });
-            for k in 0..7 {
-                for l in 0..7 {
-                    turned[k][l] += lost * along[k] * along[l];
+        for shift in 0..8 {
+            let larger = larger_blocks(blocks, shift);
+            // A covariance that is estimated from few blocks is itself uncertain, so that squared errors in its units are larger by this factor (Hotelling).
+            let spare = larger.len().checked_sub(unknowns + 2)?;
+            let share = 0.125 * larger.len() as f64 / (spare + 1) as f64;
+            for block in &larger {
+                let score = alone(&matrix, block);
+                let along: [f64; 7] = std::array::from_fn(|k| inverse[k] * product(&vectors[k], &score));
+                for k in 0..7 {
+                    for l in 0..7 {
+                        turned[k][l] += share * along[k] * along[l];
+                    }
                 }
             }
         }
-        let mut free = Vec::new();
         let most = measures.lever * measures.lever;
         let cell = self.cell();
         let finest = super::FINEST * cell;
+        let mut free = Vec::new();
         for k in 0..7 {
             let is_unknown = measures.with_scale || vectors[k][6].abs() < 0.5;
             // Residuals of an exact copy are rounding errors and must not make the pose infinitely certain.
@@ -136,20 +159,22 @@ impl Finish<'_> {
                     turned[k][l] = 0.0;
                     turned[l][k] = 0.0;
                 });
-                turned[k][k] = most;
-                free.push(direction(&vectors[k]));
+                free.push(vectors[k]);
             }
         }
+        let deviations = std::array::from_fn(|k| turned[k][k].sqrt());
+        let free = better_directions(&matrix, free);
         let unit: [f64; 7] =
             std::array::from_fn(|k| if (3..6).contains(&k) { 1.0 } else { 1.0 / measures.lever });
         let element = |i: usize, j: usize| {
             let row = |k: usize| (0..7).map(|l| turned[k][l] * vectors[l][j]).sum::<f64>();
-            (0..7).map(|k| vectors[k][i] * row(k)).sum::<f64>() * unit[i] * unit[j]
+            let held = (0..7).map(|k| vectors[k][i] * row(k)).sum::<f64>();
+            (held + free.iter().map(|way| most * way[i] * way[j]).sum::<f64>()) * unit[i] * unit[j]
         };
         let matrix =
             (0..unknowns).map(|i| (0..unknowns).map(|j| element(i.max(j), i.min(j))).collect()).collect();
+        let free = free.iter().map(direction).collect();
         let inner = Covariance::new(matrix, measures.about, measures.lever, free);
-        let deviations = std::array::from_fn(|k| turned[k][k].sqrt());
         let mut outer = inner.in_frame(&self.prepared.turns[1].inverse());
         for free in &mut outer.free {
             *free = match *free {
@@ -161,25 +186,80 @@ impl Finish<'_> {
         Some((outer, deviations))
     }
 
-    /// Scores summed over blocks of space.
-    fn block_scores(&mut self, pose: &Similarity) -> Option<Vec<[f64; 7]>> {
+    /// Sums over blocks of space, with their keys.
+    pub(super) fn blocks(&mut self, pose: &Similarity) -> Vec<(u64, Sums)> {
         let measures = self.measures;
         let inverse = 1.0 / self.prepared.block;
-        let part = |list: &mut Vec<_>, r: Residual| {
-            let factor = measures.weight(&r) * r.value;
-            list.push((key_of(r.at, inverse), measures.row(&r).map(|x| x * factor)));
-        };
-        let scores = self.collect(pose, &Vec::new(), part);
-        let (mut table, mut blocks) = (KeyTable::new(), Vec::<[f64; 7]>::new());
-        for (key, score) in scores.into_iter().flatten() {
-            let number = table.number(key?);
-            if number == blocks.len() {
-                blocks.push([0.0; 7]);
+        let parts = self.collect(pose, &(KeyTable::new(), Vec::new()), |(table, sums), residual| {
+            let weight = measures.weight(&residual);
+            if weight > 0.0 {
+                add_to(table, sums, key_of(residual.at, inverse).unwrap_or(u64::MAX)).add(
+                    &measures.row(&residual),
+                    weight,
+                    &residual,
+                );
             }
-            blocks[number].iter_mut().zip(score).for_each(|(sum, x)| *sum += x);
+        });
+        let (mut table, mut blocks) = (KeyTable::new(), Vec::new());
+        for (keys, sums) in &parts {
+            for (&key, sum) in keys.keys().iter().zip(sums) {
+                add_to(&mut table, &mut blocks, key).merge(sum);
+            }
         }
-        Some(blocks)
+        table.keys().iter().copied().zip(blocks).collect()
     }
+}
+
+/// Scalar product.
+fn product(a: &[f64; 7], b: &[f64; 7]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Whether the sum of independent numbers is positive, and not by chance.
+fn is_positive(parts: &[f64]) -> bool {
+    let count = parts.len() as f64;
+    let sum: f64 = parts.iter().sum();
+    let mean = sum / count;
+    let squares: f64 = parts.iter().map(|x| (x - mean) * (x - mean)).sum();
+    // The variance of the sum is that of the numbers times their number.
+    count > 1.0 && sum > SURE * (squares * count / (count - 1.0)).sqrt()
+}
+
+/// Free directions, as the planes alone have them, without the chance of which patches have new planes; as given where the two differ.
+fn better_directions(matrix: &[[f64; 7]; 7], free: Vec<[f64; 7]>) -> Vec<[f64; 7]> {
+    let (_, vectors) = symmetric_eigen(matrix);
+    let least = &vectors[..free.len()];
+    let is_among =
+        |way: &[f64; 7]| free.iter().map(|other| product(way, other).powi(2)).sum::<f64>() > SAME * SAME;
+    if least.iter().all(is_among) { least.to_vec() } else { free }
+}
+
+/// The sums of the block with this key.
+fn add_to<'a>(table: &mut KeyTable, sums: &'a mut Vec<Sums>, key: u64) -> &'a mut Sums {
+    let number = table.number(key);
+    if number == sums.len() {
+        sums.push(Sums::NONE);
+    }
+    &mut sums[number]
+}
+
+/// Blocks of twice the size. Of the eight ways to form them, `shift` is one.
+fn larger_blocks(blocks: &[(u64, Sums)], shift: u64) -> Vec<Sums> {
+    let (mut table, mut larger) = (KeyTable::new(), Vec::new());
+    for (key, sums) in blocks {
+        add_to(&mut table, &mut larger, shifted_parent(*key, shift)).merge(sums);
+    }
+    larger
+}
+
+/// The score of a block at the pose that the others would have. It is `M·(M − m)⁻¹·g`, where `M` and `m` are the matrices of all blocks and of this one.
+fn alone(whole: &[[f64; 7]; 7], block: &Sums) -> [f64; 7] {
+    // Only the lower half of the matrix of a block is filled.
+    let others =
+        std::array::from_fn(|i| std::array::from_fn(|j| whole[i][j] - block.matrix[i.max(j)][i.min(j)]));
+    // Where the others alone hold no pose, the direction is weak and is found to be.
+    solve_positive(&others, block.score)
+        .map_or(block.score, |x| std::array::from_fn(|i| whole[i].iter().zip(x).map(|(a, x)| a * x).sum()))
 }
 
 /// The name of a motion: its largest part.

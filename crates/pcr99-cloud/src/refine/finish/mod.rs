@@ -3,11 +3,16 @@
 //! Patches of the moving cloud are compared with planes of the fixed one, and patches of the fixed cloud with planes of the moving one. So the two clouds
 //! are treated alike, and what a plane misses of a curved surface cancels. A patch weighs as much as its points say: its residual is divided by the variance
 //! that the scatter of the points about the planes predicts, and Tukey's weight removes what does not belong together.
+//!
+//! The first steps use a part of the patches, because they only have to come near; the last steps use all.
 
+mod cells;
 mod covariance;
-mod patches;
+mod surface;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use pcr99::{Covariance, Similarity};
 use pcr99_base::{
@@ -16,42 +21,52 @@ use pcr99_base::{
 };
 use rayon::prelude::*;
 
-use self::patches::{Patch, Plane, Surface};
+pub use self::surface::Surface;
+use self::{cells::Plane, surface::Patch};
 use super::Refinement;
 
 /// Number of patches of one task. Fixed, so that sums are formed in the same order on any number of threads.
 const CHUNK: usize = 512;
-/// Mean number of points of a cell: with the eight cells of a plane, enough for its normal.
-const CELL_POINTS: f64 = 4.0;
+/// Mean number of points of a cell. With 4, planes of a sparse street are larger than the gaps between its houses: 18 mm instead of 4 mm with 15 000 points
+/// (example `accuracy`). With 1, most planes have too few points.
+const CELL_POINTS: f64 = 2.0;
+/// Number of cells of a dense cloud. With 12 000, a street of 100 000 points is off by 1.9 mm instead of 0.3 mm (example `accuracy`).
+const DENSE_CELLS: f64 = 20_000.0;
+/// Mean number of points of a cell of a very dense cloud: more points pay only with smaller cells.
+const DENSE_POINTS: f64 = 12.0;
 /// Largest number of cells.
-const MOST_CELLS: f64 = 20_000.0;
+const MOST_CELLS: f64 = 80_000.0;
+/// Number of patches of each cloud for the first steps.
+const FIRST_PATCHES: usize = 1500;
 /// Smallest scatter of points about their planes, in cells. Below it, a hall without noise was turned by its edges (example `accuracy`).
 const FLATTEST: f64 = 0.01;
 /// Factor by which the gate narrows at each step.
 const GATE_STEP: f64 = 0.3;
-/// Largest number of steps.
-const MOST_STEPS: usize = 8;
-/// Number of the first steps after which the scale of the residuals is measured again.
-const MEASURED_STEPS: usize = 3;
-/// Largest number of steps with the slope that has new planes.
-const SLOPE_STEPS: usize = 3;
+/// Smallest gate after a step, in units of its length.
+const GATE_WAYS: f64 = 2.0;
+/// Largest number of first steps.
+const FIRST_STEPS: usize = 12;
+/// Largest number of steps with all patches.
+const LAST_STEPS: usize = 4;
 /// Quaternions of the rotations of the two clouds before their points are sorted into cells. Walls and levelled scans are then not parallel to the cells, nor
 /// the cells of one cloud to those of the other, so that what the borders of cells do to planes has no common direction.
 const TURNS: [[f64; 4]; 2] = [[1.0, 0.31, -0.17, 0.23], [1.0, -0.13, 0.29, -0.37]];
 /// Edge of a block over which scores are summed, in the largest cells of patches.
-const BLOCK: f64 = 6.0;
+const BLOCK: f64 = 3.0;
 /// Tukey's constant: 95 % efficiency on Gaussian residuals.
 const TUKEY: f64 = 4.685;
-/// Median of the squares of standard Gaussian numbers.
-const MEDIAN_SQ: f64 = 0.454_9;
+/// Number of the eight cells around a corner that a surface fills.
+const FILLED: f64 = 4.0;
+/// Smallest breadth of the points of a plane, as a fraction of the distance at which it is used.
+const NARROW: f64 = 0.03;
 /// Number of points that a typical variance counts as, when that of a plane is estimated. Planes of few points would otherwise seem exact by chance.
 const PRIOR_POINTS: f64 = 8.0;
 /// Standard deviation below which points count as exact, in cells. Residuals of an exact copy are rounding errors.
 const FINEST: f64 = 1e-6;
 /// Added to the diagonal of the normal equations, as a fraction of their trace.
 const UNHELD: f64 = 1e-9;
-/// A step below this fraction of its standard deviation ends the refinement.
-const SETTLED: f64 = 0.02;
+/// A step below this fraction of its standard deviation ends the refinement. The rest that is left is a fraction of it.
+const SETTLED: f64 = 0.1;
 
 /// One patch and the plane that it was last compared with.
 #[derive(Debug, Clone, Copy)]
@@ -72,9 +87,9 @@ struct Residual {
     /// Direction of the residual, in fixed coordinates.
     normal: [f64; 3],
     value: f64,
-    /// Square over the variance that the scatter of the points predicts.
-    surprise: f64,
-    /// That variance.
+    /// Squared distance between patch and plane that decides whether they belong together.
+    apart_sq: f64,
+    /// Variance with which it is compared.
     expected: f64,
     /// Weight before Tukey's.
     weight: f64,
@@ -108,7 +123,7 @@ impl Sums {
         self.count += 1;
     }
 
-    fn merge(mut self, other: &Self) -> Self {
+    fn merge(&mut self, other: &Self) {
         for i in 0..7 {
             self.score[i] += other.score[i];
             for j in 0..=i {
@@ -118,7 +133,13 @@ impl Sums {
         self.count += other.count;
         self.weight += other.weight;
         self.sum_sq += other.sum_sq;
-        self
+    }
+
+    /// The sum of some sums, with both halves of the matrix.
+    fn total<'s>(parts: impl IntoIterator<Item = &'s Self>) -> Self {
+        let mut all = Self::NONE;
+        parts.into_iter().for_each(|part| all.merge(part));
+        all.symmetric()
     }
 
     fn symmetric(mut self) -> Self {
@@ -139,8 +160,6 @@ struct Measures {
     with_scale: bool,
     /// Typical squared scatter of points about their planes, in fixed units.
     typical: f64,
-    /// Squared scale of the residuals, in units of what the scatter predicts.
-    spread: f64,
     /// Residuals below this length always count. It begins with what the start may be off, and narrows to the scatter of the points: a wall would otherwise be
     /// taken for an outlier, because the floor fits already.
     gate: f64,
@@ -153,7 +172,7 @@ struct Measures {
 impl Measures {
     /// Derivative of a residual by a small motion about the middle.
     fn row(&self, residual: &Residual) -> [f64; 7] {
-        let arm = minus(residual.at, self.about).map(|x| x / self.lever);
+        let arm = times(1.0 / self.lever, minus(residual.at, self.about));
         let n = residual.normal;
         let turn = cross(arm, n);
         [turn[0], turn[1], turn[2], n[0], n[1], n[2], if self.with_scale { dot(arm, n) } else { 0.0 }]
@@ -161,8 +180,8 @@ impl Measures {
 
     /// Weight of a residual.
     fn weight(&self, residual: &Residual) -> f64 {
-        let limit_sq = (TUKEY * TUKEY * self.spread * residual.expected).max(self.gate * self.gate);
-        let share = residual.surprise * residual.expected / limit_sq;
+        let limit_sq = (TUKEY * TUKEY * residual.expected).max(self.gate * self.gate);
+        let share = residual.apart_sq / limit_sq;
         if share < 1.0 { residual.weight * (1.0 - share) * (1.0 - share) } else { 0.0 }
     }
 
@@ -179,17 +198,32 @@ impl Measures {
 
 /// Size of cells for a cloud of this many points, of which there is a sample of `cells` voxels.
 ///
-/// Cells have four points on average, as if the surface were cut evenly, and there are at most 20 000. More are no more accurate on surfaces
-/// that are flat over a cell, because all points are used in any case.
+/// Cells have two points on average, as if the surface were cut evenly, and up to twelve in dense clouds. More cells are no more accurate on surfaces that are flat
+/// over a cell, because all points are used in any case.
 pub fn cell_size(voxel: f64, cells: usize, points: usize) -> f64 {
-    let wanted = (points as f64 / CELL_POINTS).min(MOST_CELLS);
+    let points = points as f64;
+    let wanted = (points / CELL_POINTS).min((points / DENSE_POINTS).clamp(DENSE_CELLS, MOST_CELLS));
     voxel * (cells as f64 / wanted).sqrt()
+}
+
+/// The power of √2 that is nearest to a positive size, so that clouds keep cells of few sizes for many partners.
+pub fn rounded_size(size: f64) -> f64 {
+    // Sign and mantissa are cleared.
+    let power = f64::from_bits(size.to_bits() & 0x7FF0_0000_0000_0000).max(f64::MIN_POSITIVE);
+    // The borders are 2^(1/4) and 2^(3/4).
+    match size / power {
+        ratio if ratio < 1.189_207 => power,
+        ratio if ratio < 1.681_793 => std::f64::consts::SQRT_2 * power,
+        _ => 2.0 * power,
+    }
 }
 
 /// The comparison of patches with planes under one pose.
 struct Comparison<'a> {
-    surfaces: &'a [Surface; 2],
+    surfaces: [&'a Surface; 2],
     kind: Refinement,
+    /// Edge of the smallest cells of the fixed cloud.
+    cell: f64,
     pose: Similarity,
     back: Similarity,
     /// Typical squared scatter of points about their planes, in fixed units.
@@ -197,25 +231,52 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(surfaces: &'a [Surface; 2], measures: &Measures, pose: &Similarity) -> Self {
-        let finest = FINEST * surfaces[1].size();
+    fn new(prepared: &'a Surfaces, measures: &Measures, pose: &Similarity) -> Self {
+        let cell = prepared.cell();
+        let finest = FINEST * cell;
         let typical = measures.typical.max(finest * finest);
-        Self { surfaces, kind: measures.kind, pose: *pose, back: pose.inverse(), typical }
+        let surfaces = [&*prepared.surfaces[0], &*prepared.surfaces[1]];
+        Self { surfaces, kind: measures.kind, cell, pose: *pose, back: pose.inverse(), typical }
     }
 
     /// Where a patch is, in the coordinates of the other cloud. Side 0 has the patches of the moving cloud.
-    fn place(&self, side: usize, pairing: &Pairing) -> [f64; 3] {
-        if side == 0 { self.pose.apply(pairing.patch.at) } else { self.back.apply(pairing.patch.at) }
+    fn place(&self, side: usize, patch: &Patch) -> [f64; 3] {
+        if side == 0 { self.pose.apply(patch.at) } else { self.back.apply(patch.at) }
+    }
+
+    /// The patches with their planes, without those that have none.
+    fn pairings(&self, side: usize, patches: &[Patch]) -> Vec<Pairing> {
+        let places: Vec<([f64; 3], usize)> =
+            patches.iter().map(|patch| (self.place(side, patch), patch.level)).collect();
+        let surface = self.surfaces[1 - side];
+        let planes = match self.kind {
+            Refinement::PointToPoint => {
+                places.iter().map(|&(place, level)| surface.nearest(place, level)).collect()
+            }
+            _ => surface.planes(&places),
+        };
+        let pairing = |((patch, &(place, level)), plane): ((&Patch, &([f64; 3], usize)), &Plane)| {
+            let own = match self.kind {
+                Refinement::PlaneToPlane => self.surfaces[side].plane(patch.at, level).normal,
+                _ => [0.0; 3],
+            };
+            let key = surface.plane_key(place, level, plane);
+            Pairing { patch: *patch, own, key, plane: *plane }
+        };
+        let all = patches.iter().zip(&places).zip(&planes).filter(|(_, plane)| plane.count > 0.0);
+        all.map(pairing).collect()
     }
 
     /// Finds the plane near the place, unless it is known.
+    #[inline]
     fn update(&self, side: usize, pairing: &mut Pairing, place: [f64; 3]) {
-        let surface = &self.surfaces[1 - side];
+        let surface = self.surfaces[1 - side];
+        let level = pairing.patch.level;
         if self.kind == Refinement::PointToPoint {
-            pairing.plane = surface.nearest(place, &pairing.patch);
-        } else if surface.plane_key(place, &pairing.patch, &pairing.plane) != pairing.key {
-            pairing.plane = surface.plane(place, &pairing.patch);
-            pairing.key = surface.plane_key(place, &pairing.patch, &pairing.plane);
+            pairing.plane = surface.nearest(place, level);
+        } else if surface.plane_key(place, level, &pairing.plane) != pairing.key {
+            pairing.plane = surface.plane(place, level);
+            pairing.key = surface.plane_key(place, level, &pairing.plane);
         }
     }
 
@@ -229,50 +290,52 @@ impl<'a> Comparison<'a> {
         let unit = if side == 0 { 1.0 } else { self.pose.scale() };
         let scatter = unit * unit * plane.sum_sq;
         let variance = (scatter + PRIOR_POINTS * self.typical) / (plane.count - 3.0 + PRIOR_POINTS);
+        // From the plane to the patch, in the coordinates of the plane.
+        let apart = minus(place, plane.mean);
+        let across = dot(plane.normal, apart);
+        // What a plane says of a place falls with the distance from the middle of its points: a narrow strip at the border of a cloud could be tilted.
+        let aside = (dot(apart, apart) - across * across).max(0.0);
+        let known =
+            plane.count / (1.0 + aside / (plane.breadth + NARROW * NARROW * aside).max(f64::MIN_POSITIVE));
         // The patch has its share of what the points around it say.
-        let weight = patch.count / (variance * (1.0 + patch.around / plane.count));
-        let expected = variance * (1.0 / patch.around + 1.0 / plane.count);
-        // From the plane to the patch for side 0, and back for side 1, in fixed coordinates.
+        let weight = patch.count / (variance * (1.0 + FILLED * patch.count / known));
         let turned = |v: [f64; 3]| rotate(&self.pose.rotation(), v);
-        let [value, around] = match side {
-            0 => [place, self.pose.apply(patch.middle)].map(|p| minus(p, plane.mean)),
-            _ => [place, self.back.apply(patch.middle)].map(|p| turned(times(unit, minus(plane.mean, p)))),
+        // From the plane to the patch for side 0, and back for side 1, in fixed coordinates.
+        let (at, normal, value) = match side {
+            0 => (place, plane.normal, apart),
+            _ => (patch.at, turned(plane.normal), turned(times(-unit, apart))),
         };
-        let (at, normal) = if side == 0 { (place, plane.normal) } else { (patch.at, turned(plane.normal)) };
-        let residual = |direction: [f64; 3], surprise: f64, weight: f64| Residual {
+        let residual = |direction: [f64; 3], weight: f64| Residual {
             at,
             normal: direction,
             value: dot(direction, value),
-            surprise,
-            expected,
+            apart_sq: unit * unit * across * across,
+            expected: variance,
             weight,
             variance,
         };
-        let across = dot(normal, around);
-        let surprise = across * across / expected;
         match self.kind {
             Refinement::PointToPoint => {
-                let expected = self.typical;
-                let surprise = dot(value, value) / (3.0 * expected);
+                let third = dot(value, value) / 3.0;
                 let weight = patch.count / self.typical;
-                let variance = dot(value, value) / 3.0;
                 for axis in AXES {
-                    found(Residual { variance, expected, ..residual(axis, surprise, weight) });
+                    let expected = self.typical;
+                    found(Residual { apart_sq: third, expected, variance: third, ..residual(axis, weight) });
                 }
             }
             Refinement::PlaneToPlane => {
-                // Weight of the normal direction is that of point-to-plane; along the planes, points are half a cell from each other.
+                // Weight of the normal direction is that of point-to-plane; along the planes, a patch is up to a cell from the mean of its partner.
                 let other = if side == 0 { turned(*own) } else { *own };
-                let along = 0.25 * self.surfaces[1].size() * self.surfaces[1].size() / variance;
+                let along = self.cell * self.cell / variance;
                 let spread = |i: usize, j: usize| {
                     let one = f64::from(u8::from(i == j));
                     let flat = |n: [f64; 3]| along * (one - n[i] * n[j]) + n[i] * n[j];
                     0.5 * (flat(normal) + flat(other))
                 };
                 let rows = inverse_root(&std::array::from_fn(|i| std::array::from_fn(|j| spread(i, j))));
-                rows.into_iter().flatten().for_each(|row| found(residual(row, surprise, weight)));
+                rows.into_iter().flatten().for_each(|row| found(residual(row, weight)));
             }
-            _ => found(residual(normal, surprise, weight)),
+            _ => found(residual(normal, weight)),
         }
     }
 }
@@ -296,41 +359,47 @@ fn inverse_root(c: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     rows.iter().flatten().all(|x| x.is_finite()).then_some(rows)
 }
 
+/// Rotations from the coordinates of the moving and of the fixed cloud to those of their patches.
+fn turns() -> [Similarity; 2] {
+    TURNS.map(|quaternion| Similarity::new_unchecked(1.0, rotation_of(quaternion), [0.0; 3]))
+}
+
+/// Sums the points of a cloud in cells of this size and of larger ones. Side 0 is the moving cloud, and side 1 the fixed one.
+pub fn surface(points: &[[f64; 3]], side: usize, size: f64) -> Surface {
+    Surface::of(points, &turns()[side].rotation(), size)
+}
+
 /// Two clouds, prepared for the last stage.
 #[derive(Debug)]
 pub struct Surfaces {
     /// The moving and the fixed one.
-    surfaces: [Surface; 2],
+    surfaces: [Arc<Surface>; 2],
     patches: [Vec<Patch>; 2],
-    /// Rotations from the coordinates of the clouds to those of the patches.
+    /// Level of the smallest patches.
+    first: usize,
     turns: [Similarity; 2],
     /// Edge of the blocks over which scores are summed, in fixed units.
     block: f64,
 }
 
 impl Surfaces {
-    /// Sums the points of both clouds in cells of this size, in fixed units; larger where the noise asks for it. `scale` is the number of fixed units per
-    /// moving unit, at least approximately. Where a surface is flat, cells are merged, except for [`Refinement::PointToPoint`].
-    pub fn new(moving: &[[f64; 3]], fixed: &[[f64; 3]], cell: f64, scale: f64, kind: Refinement) -> Self {
-        let turns = TURNS.map(|quaternion| Similarity::new_unchecked(1.0, rotation_of(quaternion), [0.0; 3]));
-        let (mut of_moving, mut of_fixed) = rayon::join(
-            || Surface::of(moving, &turns[0].rotation(), cell / scale),
-            || Surface::of(fixed, &turns[1].rotation(), cell),
-        );
+    /// The patches of two surfaces with cells of about the same size. Where a surface is flat, cells are merged, except for [`Refinement::PointToPoint`].
+    pub fn new(surfaces: [Arc<Surface>; 2], kind: Refinement) -> Self {
         // Cells of equal size, so that what planes miss of a curved surface cancels.
-        let size = (scale * of_moving.size()).max(of_fixed.size());
-        of_moving.coarsen(size / scale);
-        of_fixed.coarsen(size);
+        let first = surfaces[0].first().max(surfaces[1].first());
         // Means of large cells are too coarse to be paired as points.
         let coarse = match kind {
-            Refinement::PointToPoint => 0,
-            _ => of_moving.grow().max(of_fixed.grow()),
+            Refinement::PointToPoint => first,
+            _ => surfaces[0].coarse(first).max(surfaces[1].coarse(first)),
         };
-        let mut surfaces = [of_moving, of_fixed];
-        surfaces.iter_mut().for_each(|surface| surface.grow_to(coarse));
-        let block = BLOCK * f64::from(1_u32 << coarse) * surfaces[1].size();
-        let patches = surfaces.each_ref().map(|surface| surface.patches(coarse));
-        Self { surfaces, patches, turns, block }
+        let block = BLOCK * surfaces[1].size(coarse);
+        let patches = surfaces.each_ref().map(|surface| surface.patches(first, coarse));
+        Self { surfaces, patches, first, turns: turns(), block }
+    }
+
+    /// Edge of the smallest cells, in fixed units.
+    fn cell(&self) -> f64 {
+        self.surfaces[1].size(self.first)
     }
 }
 
@@ -361,22 +430,10 @@ pub struct Finished {
 }
 
 impl<'a> Finish<'a> {
-    /// Compares the patches under `start`.
-    pub fn new(prepared: &'a Surfaces, start: &Similarity, kind: Refinement, with_scale: bool) -> Self {
-        let pairings = std::array::from_fn(|side| {
-            let normal = |patch: &Patch| match kind {
-                Refinement::PlaneToPlane => prepared.surfaces[side].normal(patch),
-                _ => [0.0; 3],
-            };
-            let new =
-                |patch: &Patch| Pairing { patch: *patch, own: normal(patch), key: 0, plane: Plane::NONE };
-            prepared.patches[side].par_iter().with_min_len(CHUNK).map(new).collect()
-        });
-        let measures =
-            Measures { kind, with_scale, typical: 0.0, spread: 1.0, gate: 0.0, about: [0.0; 3], lever: 1.0 };
-        let mut this = Self { prepared, pairings, measures };
-        this.measure(&this.inward(start));
-        this
+    /// The last stage, before it has a pose.
+    pub fn new(prepared: &'a Surfaces, kind: Refinement, with_scale: bool) -> Self {
+        let measures = Measures { kind, with_scale, typical: 0.0, gate: 0.0, about: [0.0; 3], lever: 1.0 };
+        Self { prepared, pairings: [Vec::new(), Vec::new()], measures }
     }
 
     /// A pose between the clouds as one between their patches.
@@ -390,18 +447,34 @@ impl<'a> Finish<'a> {
     }
 
     /// Edge of the cells, in fixed units.
-    pub fn cell(&self) -> f64 {
-        self.prepared.surfaces[1].size()
+    fn cell(&self) -> f64 {
+        self.prepared.cell()
     }
 
     /// Typical scatter of points about their planes, in fixed units.
-    pub fn scatter(&self) -> f64 {
+    fn scatter(&self) -> f64 {
         self.measures.typical.sqrt()
     }
 
     /// Number of unknowns.
     fn unknowns(&self) -> usize {
         if self.measures.with_scale { 7 } else { 6 }
+    }
+
+    /// Pairs about this many patches of each cloud with the planes near them, and measures scatter and middle.
+    fn pair(&mut self, pose: &Similarity, patches: usize) {
+        let comparison = Comparison::new(self.prepared, &self.measures, pose);
+        let pairings = |side: usize| {
+            let all = &self.prepared.patches[side];
+            let stride = all.len().div_ceil(patches).max(1);
+            match stride {
+                1 => comparison.pairings(side, all),
+                _ => comparison.pairings(side, &all.iter().step_by(stride).copied().collect::<Vec<_>>()),
+            }
+        };
+        let (of_moving, of_fixed) = rayon::join(|| pairings(0), || pairings(1));
+        self.pairings = [of_moving, of_fixed];
+        self.measure(pose);
     }
 
     /// Sums of the residuals of each chunk of patches. New planes are kept.
@@ -411,13 +484,13 @@ impl<'a> Finish<'a> {
         nothing: &T,
         add: impl Fn(&mut T, Residual) + Sync,
     ) -> Vec<T> {
-        let comparison = Comparison::new(&self.prepared.surfaces, &self.measures, pose);
+        let comparison = Comparison::new(self.prepared, &self.measures, pose);
         let mut parts = Vec::new();
         for (side, list) in self.pairings.iter_mut().enumerate() {
             let part = |chunk: &mut [Pairing]| {
                 let mut sum = nothing.clone();
                 for pairing in chunk {
-                    let place = comparison.place(side, pairing);
+                    let place = comparison.place(side, &pairing.patch);
                     comparison.update(side, pairing, place);
                     comparison.residuals(side, pairing, place, |residual| add(&mut sum, residual));
                 }
@@ -428,17 +501,17 @@ impl<'a> Finish<'a> {
         parts
     }
 
-    /// The score of one in `stride` patches. New planes are not kept.
-    fn score(&self, pose: &Similarity, stride: usize) -> [f64; 7] {
+    /// The scores of chunks of patches, of which one in `stride` is used. New planes are not kept.
+    fn scores(&self, pose: &Similarity, stride: usize) -> Vec<[f64; 7]> {
         let measures = self.measures;
-        let comparison = Comparison::new(&self.prepared.surfaces, &self.measures, pose);
+        let comparison = Comparison::new(self.prepared, &self.measures, pose);
         let mut parts = Vec::new();
         for (side, list) in self.pairings.iter().enumerate() {
             let part = |chunk: &[Pairing]| {
                 let mut sum = [0.0; 7];
                 for pairing in chunk.iter().step_by(stride) {
                     let mut pairing = *pairing;
-                    let place = comparison.place(side, &pairing);
+                    let place = comparison.place(side, &pairing.patch);
                     comparison.update(side, &mut pairing, place);
                     comparison.residuals(side, &pairing, place, |residual| {
                         let factor = measures.weight(&residual) * residual.value;
@@ -449,35 +522,37 @@ impl<'a> Finish<'a> {
             };
             parts.par_extend(list.par_chunks(CHUNK * stride).map(part));
         }
-        parts.iter().fold([0.0; 7], |sum, part: &[f64; 7]| std::array::from_fn(|k| sum[k] + part[k]))
+        parts
     }
 
-    /// Measures scatter, middle and scale of the residuals.
+    /// Measures scatter and middle of the pairs.
     fn measure(&mut self, pose: &Similarity) {
-        let places = self.collect(pose, &Vec::new(), |list, r| list.push((r.variance, r.at))).concat();
-        // The rest is outside of the overlap.
-        self.pairings.iter_mut().for_each(|list| list.retain(|pairing| pairing.plane.count > 0.0));
+        let back = pose.inverse();
+        let scale_sq = pose.scale() * pose.scale();
+        let is_point = self.measures.kind == Refinement::PointToPoint;
+        let (mut places, mut scatters) = (Vec::new(), Vec::new());
+        for (side, list) in self.pairings.iter().enumerate() {
+            for Pairing { patch, plane, .. } in list {
+                let at = if side == 0 { pose.apply(patch.at) } else { patch.at };
+                places.push(at);
+                scatters.push(match (side, is_point) {
+                    (0, true) => distance_sq(at, plane.mean) / 3.0,
+                    (_, true) => scale_sq * distance_sq(back.apply(at), plane.mean) / 3.0,
+                    (0, false) => plane.sum_sq / (plane.count - 3.0),
+                    (_, false) => scale_sq * plane.sum_sq / (plane.count - 3.0),
+                });
+            }
+        }
         let count = places.len().max(1) as f64;
-        let about = places.iter().fold([0.0; 3], |sum, r| plus(sum, r.1)).map(|x| x / count);
-        let squares: f64 = places.iter().map(|r| minus(r.1, about)).map(|d| dot(d, d)).sum();
+        let about = places.iter().fold([0.0; 3], |sum, p| plus(sum, *p)).map(|x| x / count);
+        let squares: f64 = places.iter().map(|p| distance_sq(*p, about)).sum();
         self.measures = Measures {
             // A surface is not flat to more than a part of a cell. Without noise, edges and curvature would decide.
-            typical: lower_median(&mut places.iter().map(|r| r.0).collect::<Vec<_>>())
-                .unwrap_or(0.0)
-                .max((FLATTEST * self.cell()).powi(2)),
-            spread: 1.0,
+            typical: lower_median(&mut scatters).unwrap_or(0.0).max((FLATTEST * self.cell()).powi(2)),
             about,
             lever: (squares / count).max(f64::MIN_POSITIVE).sqrt(),
             ..self.measures
         };
-        self.measure_spread(pose);
-    }
-
-    /// Measures the scale of the residuals.
-    fn measure_spread(&mut self, pose: &Similarity) {
-        let mut surprises = self.collect(pose, &Vec::new(), |list, r| list.push(r.surprise)).concat();
-        let median = lower_median(&mut surprises).unwrap_or(1.0);
-        self.measures.spread = (median / MEDIAN_SQ).max(1.0);
     }
 
     fn sums(&mut self, pose: &Similarity) -> Sums {
@@ -488,7 +563,26 @@ impl<'a> Finish<'a> {
                 sum.add(&measures.row(&residual), weight, &residual);
             }
         });
-        parts.iter().fold(Sums::NONE, |sum, part| sum.merge(part)).symmetric()
+        Sums::total(&parts)
+    }
+
+    /// Steps with fixed planes, at most `most`, until one is small beside the noise. Returns the pose, the number of steps and whether the last was small.
+    fn steps(&mut self, start: Similarity, most: usize) -> (Similarity, usize, bool) {
+        let mut pose = start;
+        let narrowest = self.scatter();
+        for steps in 0..most {
+            let sums = self.sums(&pose);
+            let Some(x) = self.step(&sums) else { return (pose, steps, false) };
+            pose = self.measures.moved(&pose, &x);
+            if self.measures.gate <= narrowest && is_small(&x, &sums) {
+                return (pose, steps + 1, true);
+            }
+            // A gate that is narrower than the way that is left would keep the walls out that ask for it.
+            let way = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            self.measures.gate =
+                (GATE_STEP * self.measures.gate).max(GATE_WAYS * way).max(narrowest).min(self.measures.gate);
+        }
+        (pose, most, false)
     }
 
     /// Refines `start` until a step is small beside the noise, and tells how accurate the pose is. The pose moves a typical point by at most `reach`; where more
@@ -496,49 +590,41 @@ impl<'a> Finish<'a> {
     pub fn run(&mut self, start: &Similarity, reach: f64) -> Finished {
         let first = self.inward(start);
         let mut pose = first;
-        let last_gate = self.scatter();
-        self.measures.gate = reach.max(last_gate);
-        let mut steps = 0;
-        let mut is_settled = false;
-        while self.moves() && steps < MOST_STEPS && !is_settled {
-            let sums = self.sums(&pose);
-            let Some(x) = self.step(&sums) else { break };
-            is_settled = self.is_small(&x, &sums);
-            pose = self.measures.moved(&pose, &x);
-            steps += 1;
-            if steps <= MEASURED_STEPS {
-                self.measure_spread(&pose);
+        let (mut steps, mut is_settled) = (0, false);
+        if self.moves() {
+            self.pair(&pose, FIRST_PATCHES);
+            self.measures.gate = reach.max(self.scatter());
+            (pose, steps, _) = self.steps(pose, FIRST_STEPS);
+            if !self.is_within(&first, &pose, reach) {
+                pose = first;
             }
-            is_settled &= self.measures.gate <= last_gate;
-            self.measures.gate = (GATE_STEP * self.measures.gate).max(last_gate);
         }
-        if !self.is_within(&first, &pose, reach) {
-            (pose, is_settled) = (first, false);
-        }
-        self.measures.gate = last_gate;
+        self.pair(&pose, usize::MAX);
+        self.measures.gate = self.scatter();
         // Weakly held directions need the slope with new planes, which is flatter than that of fixed planes.
         let slope = self.slope(&pose);
-        let slope_steps = if self.moves() { SLOPE_STEPS } else { 0 };
-        for _ in 0..slope_steps {
-            let sums = self.sums(&pose);
-            let x = slope.step(&sums.score);
-            if !x.iter().all(|x| x.abs() < self.cell()) {
-                break;
-            }
+        let (mut blocks, mut last);
+        let mut more = if self.moves() { LAST_STEPS } else { 0 };
+        loop {
+            blocks = self.blocks(&pose);
+            last = Sums::total(blocks.iter().map(|(_, block)| block));
+            let x = slope.step(&last.score);
             let next = self.measures.moved(&pose, &x);
-            if !self.is_within(&first, &next, reach) {
+            if more == 0 || !x.iter().all(|x| x.abs() < self.cell()) || !self.is_within(&first, &next, reach)
+            {
                 break;
             }
             pose = next;
             steps += 1;
-            is_settled = self.is_small(&x, &sums);
+            more -= 1;
+            is_settled = is_small(&x, &last);
             if is_settled {
+                // The blocks would hardly differ at the new pose.
                 break;
             }
         }
-        let last = self.sums(&pose);
         let rmse = (last.count > 0).then(|| (last.sum_sq / last.weight).sqrt());
-        let found = self.covariance(&pose, &slope);
+        let found = self.covariance(&blocks, &last, &slope);
         // Where patches change their planes at every step, the steps stay larger than the limit, but small beside the deviation.
         is_settled = match &found {
             Some((_, deviations)) if self.moves() && last.count >= self.unknowns() => {
@@ -563,12 +649,6 @@ impl<'a> Finish<'a> {
         is_near(about) && AXES.into_iter().all(|axis| is_near(plus(about, times(lever, axis))))
     }
 
-    /// Whether a step is small beside the noise.
-    fn is_small(&self, x: &[f64; 7], sums: &Sums) -> bool {
-        let size_sq: f64 = (0..7).map(|i| (0..7).map(|j| x[i] * sums.matrix[i][j] * x[j]).sum::<f64>()).sum();
-        size_sq < SETTLED * SETTLED * self.measures.spread
-    }
-
     /// The motion that solves the normal equations.
     fn step(&self, sums: &Sums) -> Option<[f64; 7]> {
         if sums.count < self.unknowns() {
@@ -586,4 +666,10 @@ impl<'a> Finish<'a> {
         let x = solve_positive(&rigid, std::array::from_fn(|i| right[i]))?;
         Some(std::array::from_fn(|i| if i < 6 { x[i] } else { 0.0 }))
     }
+}
+
+/// Whether a step is small beside the noise.
+fn is_small(x: &[f64; 7], sums: &Sums) -> bool {
+    let size_sq: f64 = (0..7).map(|i| (0..7).map(|j| x[i] * sums.matrix[i][j] * x[j]).sum::<f64>()).sum();
+    size_sq < SETTLED * SETTLED
 }

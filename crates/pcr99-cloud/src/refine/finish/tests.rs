@@ -28,8 +28,8 @@ fn finished(
     kind: Refinement,
     with_scale: bool,
 ) -> Finished {
-    let surfaces = Surfaces::new(moving, fixed, 0.08, start.scale(), kind);
-    Finish::new(&surfaces, start, kind, with_scale).run(start, 0.2)
+    let surfaces = [surface(moving, 0, 0.08 / start.scale()), surface(fixed, 1, 0.08)].map(Arc::new);
+    Finish::new(&Surfaces::new(surfaces, kind), kind, with_scale).run(start, 0.2)
 }
 
 fn near() -> Similarity {
@@ -108,6 +108,29 @@ fn a_copy_is_exact_and_nothing_near_stays() {
     assert_eq!((found.pairs, found.rmse), (0, None));
     assert!(found.covariance.is_none() && !found.is_settled);
     assert!((off(&found.pose) - 50.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_plane_slides_both_ways_and_turns() {
+    let floor = |random: &mut Random| [6.0 * random.uniform(), 4.0 * random.uniform(), 0.0];
+    for seed in 20..24 {
+        let clouds = [0, 1].map(|k| cloud(2 * seed + k, 15_000, 0.01, floor));
+        let found = finished(&clouds[0], &clouds[1], &Similarity::IDENTITY, Refinement::PointToPlane, false);
+        let covariance = found.covariance.expect("one");
+        let is_level = |way: &[f64; 3]| way[2].abs() < 0.02;
+        let slides =
+            covariance.free.iter().filter(|f| matches!(f, FreeDirection::Sliding(way) if is_level(way)));
+        let turns =
+            covariance.free.iter().filter(|f| matches!(f, FreeDirection::Turning(axis) if axis[2] > 0.99));
+        assert_eq!(
+            (slides.count(), turns.count(), covariance.free.len()),
+            (2, 1, 3),
+            "{:?}",
+            covariance.free
+        );
+        // Height and tilt are known.
+        assert!(covariance.matrix[5][5] < 1e-4 && covariance.matrix[0][0] < 1e-4, "{:?}", covariance.matrix);
+    }
 }
 
 #[test]

@@ -1,0 +1,217 @@
+//! Surfaces: the cells of a cloud in several sizes, the patches that they make, and the planes near a place.
+
+use std::sync::OnceLock;
+
+use pcr99_base::vector::distance_sq;
+
+use super::cells::{Cells, Plane};
+use crate::grid::{KeyTable, key_of, keys_at_corner};
+
+/// Number of levels that are tried for a plane. Where points are too sparse or too noisy, the next size is tried.
+const TRIED: usize = 3;
+/// Cells are not doubled to fewer than this because of noise.
+const FEWEST: usize = 200;
+/// Cells are doubled until there are at most this many.
+const LAST_CELLS: usize = 8;
+/// Largest number of cells of the level whose flat cells are patches as a whole.
+const COARSE_CELLS: usize = 6000;
+/// A cell is flat where the squared scatter is at most this many times that of the smallest cells, …
+const FLAT: f64 = 1.5;
+/// … or the scatter is at most this fraction of the cell.
+const FLAT_SHARE: f64 = 0.02;
+
+/// A patch: the points of a cell.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patch {
+    /// Their mean.
+    pub(super) at: [f64; 3],
+    /// Their number.
+    pub(super) count: f64,
+    /// Level of the cell.
+    pub(super) level: usize,
+}
+
+/// The cells of one size.
+#[derive(Debug)]
+struct Level {
+    cells: Cells,
+    /// Number of the cell of the next level that holds each cell; empty for the last level.
+    parents: Vec<u32>,
+    /// Whether the points around each cell lie on a plane. Measured when first needed.
+    flat: OnceLock<Vec<bool>>,
+}
+
+/// The cells of a cloud, of several sizes (levels), each twice the one before.
+#[derive(Debug)]
+pub struct Surface {
+    levels: Vec<Level>,
+    /// Lowest level whose planes are well inside of their cells.
+    first: usize,
+    /// Typical squared scatter of points about the planes of that level.
+    scatter: f64,
+}
+
+impl Surface {
+    /// Sums `points`, turned by `turn`, in cells of this size and of larger ones.
+    pub(super) fn of(points: &[[f64; 3]], turn: &[[f64; 3]; 3], size: f64) -> Self {
+        let mut levels: Vec<Level> = Vec::new();
+        let mut cells = Cells::of(points, turn, size);
+        while cells.cells.len() > LAST_CELLS {
+            let (doubled, parents) = cells.doubled();
+            levels.push(Level { cells, parents, flat: OnceLock::new() });
+            cells = doubled;
+        }
+        levels.push(Level { cells, parents: Vec::new(), flat: OnceLock::new() });
+        let is_tried = |(k, level): &(usize, &Level)| *k == 0 || level.cells.cells.len() > FEWEST;
+        let probes = levels.iter().enumerate().take_while(is_tried);
+        // Where the surface itself is rough, no size is clear.
+        let (first, scatter) =
+            probes.filter_map(|(k, level)| Some((k, level.cells.probe()?))).next().unwrap_or((0, 0.0));
+        Self { levels, first, scatter }
+    }
+
+    /// Approximate memory use, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let level = |level: &Level| {
+            let flat = level.flat.get().map_or(0, |flat| size_of_val(&**flat));
+            level.cells.bytes() + size_of_val(&*level.parents) + flat
+        };
+        self.levels.iter().map(level).sum()
+    }
+
+    /// Lowest level that the noise allows.
+    pub(super) fn first(&self) -> usize {
+        self.first
+    }
+
+    /// Lowest level, from `first` on, with few cells.
+    pub(super) fn coarse(&self, first: usize) -> usize {
+        let is_small = |level: &Level| level.cells.cells.len() <= COARSE_CELLS;
+        let last = self.levels.len() - 1;
+        (first..last).find(|&k| is_small(&self.levels[k])).unwrap_or(last)
+    }
+
+    /// Edge of the cells of a level.
+    pub(super) fn size(&self, level: usize) -> f64 {
+        self.level(level).size
+    }
+
+    fn level(&self, level: usize) -> &Cells {
+        &self.levels[level.min(self.levels.len() - 1)].cells
+    }
+
+    /// Whether the points around each cell of a level lie on a plane.
+    fn are_flat(&self, level: usize) -> &[bool] {
+        let Level { cells, flat, .. } = &self.levels[level];
+        let share = FLAT_SHARE * cells.size;
+        flat.get_or_init(|| cells.are_flat((FLAT * self.scatter).max(share * share)))
+    }
+
+    /// The patches: cells of level `coarse` where the surface is flat, and smaller ones, down to level `first`, elsewhere.
+    pub(super) fn patches(&self, first: usize, coarse: usize) -> Vec<Patch> {
+        let mut patches = Vec::new();
+        let last = self.levels.len() - 1;
+        let first = first.min(last);
+        // Whether the cells of the level above are done.
+        let mut done: Vec<bool> = Vec::new();
+        for k in (first..=coarse.min(last)).rev() {
+            let Level { cells, parents, .. } = &self.levels[k];
+            let flat: &[bool] = if k == first { &[] } else { self.are_flat(k) };
+            let mut next = vec![true; cells.cells.len()];
+            for (number, cell) in cells.cells.iter().enumerate() {
+                if done.is_empty() || !done[parents[number] as usize] {
+                    if k == first || flat[number] {
+                        patches.push(Patch { at: cells.mean(number), count: cell.count, level: k });
+                    } else {
+                        next[number] = false;
+                    }
+                }
+            }
+            done = next;
+        }
+        patches
+    }
+
+    /// The plane near each of some places for the patch that is there.
+    pub(super) fn planes(&self, places: &[([f64; 3], usize)]) -> Vec<Plane> {
+        let mut planes = vec![Plane::NONE; places.len()];
+        let mut open: Vec<u32> = (0..places.len() as u32).collect();
+        for tried in 0..TRIED {
+            let mut corners: Vec<KeyTable> = self.levels.iter().map(|_| KeyTable::new()).collect();
+            // Number of the corner of each place that has no clear plane yet.
+            let numbers: Vec<Option<u32>> = open
+                .iter()
+                .map(|&i| {
+                    let (place, level) = places[i as usize];
+                    let cells = &self.levels.get(level + tried)?.cells;
+                    Some(corners[level + tried].number(cells.corner_key(place)?) as u32)
+                })
+                .collect();
+            let found: Vec<Vec<Plane>> = corners
+                .iter()
+                .zip(&self.levels)
+                .map(|(corners, level)| level.cells.planes(corners.keys()))
+                .collect();
+            let mut rest = Vec::new();
+            for (&i, number) in open.iter().zip(numbers) {
+                let Some(number) = number else { continue };
+                let level = places[i as usize].1 + tried;
+                let plane = found[level][number as usize];
+                if self.levels[level].cells.is_clear(&plane) {
+                    planes[i as usize] = Plane { is_finest: tried == 0, ..plane };
+                } else {
+                    if plane.count > 0.0 {
+                        planes[i as usize] = plane;
+                    }
+                    rest.push(i);
+                }
+            }
+            open = rest;
+        }
+        planes
+    }
+
+    /// The plane near `point` for a patch of this level: of the smallest cells, at least as large as its own, that have enough points and lie clearly on both
+    /// sides of it.
+    pub(super) fn plane(&self, point: [f64; 3], level: usize) -> Plane {
+        let mut last = Plane::NONE;
+        for (k, Level { cells, .. }) in self.levels.iter().skip(level).take(TRIED).enumerate() {
+            let Some(corner) = cells.corner_key(point) else { break };
+            let plane = cells.plane(corner);
+            if cells.is_clear(&plane) {
+                return Plane { is_finest: k == 0, ..plane };
+            }
+            if plane.count > 0.0 {
+                last = plane;
+            }
+        }
+        last
+    }
+
+    /// The mean of the points of the cell, of those around the corner nearest to `point`, whose mean is nearest; without a normal.
+    pub(super) fn nearest(&self, point: [f64; 3], level: usize) -> Plane {
+        let cells = self.level(level);
+        let Some(corner) = cells.corner_key(point) else { return Plane::NONE };
+        let mean = |key: u64| {
+            let number = cells.table.find(key)?;
+            Some((cells.mean(number), cells.cells[number].count))
+        };
+        let nearer = |a: &([f64; 3], f64), b: &([f64; 3], f64)| {
+            distance_sq(a.0, point).total_cmp(&distance_sq(b.0, point))
+        };
+        let found = keys_at_corner(corner).into_iter().filter_map(mean).min_by(nearer);
+        found.map_or(Plane::NONE, |(mean, count)| Plane { mean, count, ..Plane::NONE })
+    }
+
+    /// A number that is the same for two points only if they have the same plane; `plane` is that of one of them.
+    #[inline]
+    pub(super) fn plane_key(&self, point: [f64; 3], level: usize, plane: &Plane) -> u64 {
+        let cells = self.level(level);
+        let key = match plane.is_finest {
+            true => cells.corner_key(point),
+            // The corners of all sizes of cells that are nearest to a point depend on its half cell.
+            false => key_of(point, 2.0 / cells.size),
+        };
+        key.unwrap_or(u64::MAX)
+    }
+}
