@@ -149,6 +149,9 @@ pub struct Refine {
     /// Number of threads [default: all cores]. The result does not depend on it.
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub threads: Option<usize>,
+    /// Stop after this many seconds, reading and preparing included. A pose that was not refined by then is not returned.
+    #[arg(long, value_name = "SECONDS", value_parser = number, allow_hyphen_values = true)]
+    pub time_limit: Option<f64>,
 
     /// The printed result.
     #[command(flatten)]
@@ -179,7 +182,7 @@ impl Refine {
             target_viewpoint: None,
             candidates: None,
             threads: self.threads,
-            time_limit: None,
+            time_limit: self.time_limit,
             seed: 0,
             printed: self.printed.clone(),
             write_aligned: self.write_aligned.clone(),

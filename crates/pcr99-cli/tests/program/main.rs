@@ -21,6 +21,8 @@ mod page;
 
 mod plan;
 
+mod refine;
+
 mod register;
 
 mod saved_page;

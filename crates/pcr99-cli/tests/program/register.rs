@@ -32,23 +32,23 @@ fn still() -> Similarity {
 }
 
 /// Where the source of [`place`] was before it was moved.
-fn truth() -> Similarity {
+pub(crate) fn truth() -> Similarity {
     Similarity::from_quaternion(1.0, [0.3, -0.8, 0.5, 0.2], [5.0, -3.0, 8.0]).expect("a similarity")
 }
 
 /// A place with two views, `a.xyz` moved off `b.xyz`.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new();
     place.write("a.xyz", cloud(1, 0.0, 3.0, &truth().inverse()));
     place.write("b.xyz", cloud(2, 0.6, 3.5, &still()));
     place
 }
 
-fn numbers(text: &str) -> Vec<f64> {
+pub(crate) fn numbers(text: &str) -> Vec<f64> {
     text.split_whitespace().map(|x| x.parse().expect("a number")).collect()
 }
 
-fn assert_near_truth(matrix: &[f64]) {
+pub(crate) fn assert_near_truth(matrix: &[f64]) {
     let truth: Vec<f64> = truth().matrix().into_iter().flatten().collect();
     assert_eq!(matrix.len(), 16);
     assert!(matrix.iter().zip(&truth).all(|(x, t)| (x - t).abs() < 0.03), "{matrix:?}");
