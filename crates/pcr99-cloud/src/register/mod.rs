@@ -88,7 +88,7 @@ pub fn register_until(
 
 /// Refines a given pose without a search: local registration.
 ///
-/// The result has the same parts as that of [`register`]. Its status is [`Status::Registered`] when the refinement converged, the clouds overlap and fit, and no
+/// The result has the same parts as that of [`register`]. Its status is [`Registered`](pcr99::Status::Registered) when the refinement converged, the clouds overlap and fit, and no
 /// motion is free. Whether another pose fits better is not asked: the initial pose must be right to about three voxels. Clouds that do not overlap at the initial
 /// pose are [`Doubt::LittleOverlap`].
 ///
