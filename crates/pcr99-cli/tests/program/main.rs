@@ -35,7 +35,6 @@ mod tables;
 #[cfg(unix)]
 mod unix;
 
-/// Processes that end early, devices without room.
 #[cfg(target_os = "linux")]
 mod crash;
 
