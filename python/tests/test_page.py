@@ -57,7 +57,7 @@ def test_matches(solved: pcr99.Registration, problem: pcr99.Problem, tmp_path: P
 
 def test_like_the_program(problem: pcr99.Problem, tmp_path: Path) -> None:
     pcr99.write_matches(tmp_path / "m.txt", problem.source, problem.target)
-    assert pcr99._core.main(["pcr99", "-q", "solve", str(tmp_path / "m.txt"), "--page", str(tmp_path / "a.html"), "-o", os.devnull]) == 0
+    assert pcr99._core.main(["pcr99", "-q", "solve", str(tmp_path / "m.txt"), "--page", str(tmp_path / "a.html"), "-o", os.devnull], [sys.executable, "-m", "pcr99"]) == 0
     page = page_of(pcr99.solve(problem.source, problem.target), tmp_path / "b.html")
     assert data_of(page) == data_of((tmp_path / "a.html").read_text(encoding="utf-8"))
 

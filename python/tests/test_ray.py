@@ -131,7 +131,7 @@ def test_directories_that_are_not_shared(cluster: Any, tmp_path: Path, monkeypat
     assert "install the same version" in str(other.error)
     # Such an error ends the batch, and comes from the worker with the machine's name.
     pairs = _core.Manifest.from_rows(["pair_id", "pairs"], [["a", "x"]], None, [])
-    work = _core.Batch(str(tmp_path / "out"), pairs, False, False, False)
+    work = _core.Batch(str(tmp_path / "out"), pairs, False, False, False, False)
     run = _ray_run.Run(cluster, work, str(tmp_path / "elsewhere"), None, None, ProgressReporter(False), 1, 0)
     with pytest.raises(pcr99.FileError, match=r"^on .*: there is no batch in .*elsewhere"):
         run.all(1)
