@@ -54,7 +54,7 @@ fn journals_without_checksums_are_refused() {
     }
 }
 
-/// The same damage to a journal of this version is named with its part file.
+/// When a journal of this version is damaged in this way, the error names its part file.
 #[test]
 fn the_same_digit_in_a_journal_of_this_version_is_named() {
     let Some(attack) = attack() else { return };

@@ -134,7 +134,7 @@ impl Cells {
         number
     }
 
-    /// The same points in cells of twice the size, and the number of the larger cell of each cell.
+    /// Sorts the same points into cells of twice the size. Also returns, for each cell, the number of the larger cell that holds it.
     pub(super) fn doubled(&self) -> (Self, Vec<u32>) {
         let size = 2.0 * self.size;
         let mut doubled = Self { size, table: KeyTable::new(), cells: Vec::new() };
