@@ -53,7 +53,20 @@ from ._errors import (
     OutOfMemory,
     SystemLimit,
 )
-from ._parts import Accuracy, Candidate, CloudSummary, Counters, Evidence, Fit, NotRefuted, Rival
+from ._parts import (
+    Accuracy,
+    Candidate,
+    CloudSummary,
+    Counters,
+    EquivalentPose,
+    Evidence,
+    Fit,
+    FreeMotion,
+    NotRefuted,
+    Place,
+    Relation,
+    Rival,
+)
 from ._progress import Progress
 from ._register import refine, register, suggest_voxel, verify
 from ._registration import CloudRegistration, Registration
@@ -70,6 +83,7 @@ __all__ = [
     "CloudRegistration",
     "CloudSummary",
     "Counters",
+    "EquivalentPose",
     "Error",
     "Evidence",
     "Features",
@@ -78,6 +92,7 @@ __all__ = [
     "FileFormatError",
     "FileNotFound",
     "Fit",
+    "FreeMotion",
     "InternalError",
     "InvalidInput",
     "InvalidType",
@@ -85,10 +100,12 @@ __all__ = [
     "MissingPackage",
     "NotRefuted",
     "OutOfMemory",
+    "Place",
     "PreparedCloud",
     "Problem",
     "Progress",
     "Registration",
+    "Relation",
     "Rival",
     "SystemLimit",
     "__version__",

@@ -238,6 +238,26 @@ def as_scale(value: Any) -> Union[float, tuple[float, float], None]:
     return as_number("scale", value)
 
 
+def as_vertical(name: str, value: Any) -> str:
+    """Converts the directions that are up on both sides, or one direction for both, to the text of the option."""
+    if isinstance(value, str):
+        return value
+    try:
+        directions = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidType(
+            f"`{name}` must be two directions, (source, target), or one for both, such as (0, 0, 1); got {_kind(value)}"
+        ) from None
+    if directions.shape == (3,):
+        directions = np.stack([directions, directions])
+    if directions.shape != (2, 3):
+        raise InvalidInput(
+            f"`{name}` must be two directions, (source, target), or one for both, such as (0, 0, 1); got shape {directions.shape}"
+        )
+    source, target = (",".join(repr(float(x)) for x in direction) for direction in directions)
+    return f"source={source} target={target}"
+
+
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Makes an array read-only and returns it."""
     array.setflags(write=False)

@@ -150,6 +150,16 @@ def loaded(name: str, cloud: CloudLike) -> Union[Cloud, PreparedCloud]:
     return cloud if isinstance(cloud, PreparedCloud) else as_cloud(name, cloud)
 
 
+def seen_from(name: str, cloud: Union[Cloud, PreparedCloud], viewpoint: Any) -> Union[Cloud, PreparedCloud]:
+    """Returns the cloud with another position of the sensor; ``None`` keeps the one that it has."""
+    if viewpoint is None:
+        return cloud
+    place = as_place(f"{name}_viewpoint", viewpoint)
+    if isinstance(cloud, PreparedCloud):
+        raise InvalidInput(f"`{name}_viewpoint` is given, but `{name}` is a PreparedCloud: pass `viewpoint` when it is made")
+    return dataclasses.replace(cloud, viewpoint=np.array(place))
+
+
 def as_cloud(name: str, value: Any) -> Cloud:
     """Converts any kind of cloud to a ``Cloud``."""
     if isinstance(value, PreparedCloud):
@@ -234,7 +244,8 @@ def read_cloud(path: PathLike) -> Cloud:
 
 
 def write_points(path: PathLike, points: npt.ArrayLike) -> None:
-    """Writes points. The extension selects the format: ``.ply``, ``.pcd``, ``.xyz``, ``.txt``, ``.asc``, ``.csv`` or ``.npy``.
+    """Writes points. The extension selects the format: ``.ply``, ``.pcd``, ``.las``, ``.laz``, ``.e57``, ``.xyz``, ``.txt``,
+    ``.asc``, ``.csv`` or ``.npy``.
 
     >>> import os, tempfile
     >>> import numpy as np, pcr99

@@ -47,6 +47,8 @@ _Fit = tuple[float, float, float, float, float, float]
 _Candidate = tuple[_Floats, int, Optional[_Evidence], Optional[_Fit]]
 _CloudCounts = tuple[int, int, int, int]
 _Place = Optional[tuple[float, float, float]]
+_Point = tuple[float, float, float]
+_Relation = tuple[str, Optional[float], Optional[_Point], Optional[_Point], _Point, float]
 
 @final
 class Document:
@@ -88,6 +90,12 @@ class Document:
     def candidates(self) -> list[_Candidate]: ...
     @property
     def rival(self) -> Optional[tuple[_Candidate, Optional[float], Optional[float], Optional[tuple[str, str]]]]: ...
+    @property
+    def poses(self) -> list[tuple[_Candidate, Optional[_Relation]]]: ...
+    @property
+    def free_motions(self) -> list[tuple[str, str, Optional[_Point], Optional[_Point], Optional[_Point]]]: ...
+    @property
+    def place(self) -> Optional[tuple[_Point, float, float]]: ...
     @property
     def stopped_because(self) -> Optional[str]: ...
     @property

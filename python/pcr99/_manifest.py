@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
-from ._arrays import ScaleLike, as_scale
+from ._arrays import ScaleLike, as_scale, as_vertical
 from ._clouds import PathLike, _path
 from ._errors import FileError, FileFormatError, FileNotFound, InvalidInput, InvalidType, MissingPackage
 
@@ -41,6 +42,8 @@ class Defaults(TypedDict, total=False):
     effort: int
     miss_probability: float
     correlation_length: float
+    vertical: Union[str, npt.ArrayLike]
+    tilt: float
 
 
 def manifest_of(given: ManifestLike, defaults: Mapping[str, Any]) -> _core.Manifest:
@@ -72,6 +75,8 @@ def _defaults(given: Mapping[str, Any]) -> list[tuple[str, str]]:
             text = os.path.abspath(_path("initial", value))
         elif value is None:
             continue
+        elif name == "vertical":
+            text = as_vertical(name, value)
         else:
             text = _cell(name, value)
         cells.append((name, text))

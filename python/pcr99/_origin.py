@@ -50,7 +50,8 @@ class _Shown(str):
 
 def origin(function: Callable[..., Any], given: dict[str, Any], matches: Optional[Floats] = None) -> Origin:
     """Keeps the arguments `given` to a function: each cloud once, and of other arrays only their names. `given` is used up."""
-    for name in ("weights", "standard_deviations", "transform", "initial"):
+    names = ("weights", "standard_deviations", "transform", "initial", "vertical", "source_viewpoint", "target_viewpoint")
+    for name in names:
         if given.get(name) is not None:
             given[name] = _Shown(_text(name, given[name]))
     return Origin(

@@ -1,4 +1,4 @@
-"""The parts of a result: evidence, fit, candidates, rival and counts."""
+"""The parts of a result: evidence, fit, candidates, rival, poses that fit as well, and counts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from ._renamed import explained_attributes
 #: The fields of ``Evidence`` and ``Fit`` as `_core` gives them.
 EvidenceFields = tuple[float, int, float, float]
 FitFields = tuple[float, float, float, float, float, float]
+#: Three coordinates, and the fields of ``Relation``.
+Point = tuple[float, float, float]
+RelationFields = tuple[str, Optional[float], Optional[Point], Optional[Point], Point, float]
 
 
 class Frozen:
@@ -119,6 +122,55 @@ class NotRefuted(NamedTuple):
     sentence: str
 
 
+class Relation(NamedTuple):
+    """The motion from where the answer puts the source to where another transform puts it, in target coordinates."""
+
+    #: The motion for people.
+    sentence: str
+    #: Angle of the turn in degrees; ``None`` without a turn.
+    degrees: Optional[float]
+    #: Direction of the axis of the turn; ``None`` without a turn.
+    axis: Optional[tuple[float, float, float]]
+    #: A point of that axis; ``None`` without a turn.
+    through: Optional[tuple[float, float, float]]
+    #: Shift of the centre of the source: along the axis after a turn.
+    shift: tuple[float, float, float]
+    #: Size of the source divided by that under the answer.
+    times: float
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class FreeMotion(NamedTuple):
+    """A motion after which two clouds fit as well, by any amount, in target coordinates."""
+
+    #: ``"turn"`` about an axis, ``"rotation"`` about a point, or ``"shift"`` along a direction.
+    kind: str
+    #: The motion for people.
+    sentence: str
+    #: Direction of the axis of a turn; otherwise ``None``.
+    axis: Optional[tuple[float, float, float]]
+    #: A point of that axis, or the centre of a rotation; otherwise ``None``.
+    through: Optional[tuple[float, float, float]]
+    #: Direction of a shift; otherwise ``None``.
+    along: Optional[tuple[float, float, float]]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Place(NamedTuple):
+    """Where most of the votes are that raised a doubt."""
+
+    #: The place, in target coordinates.
+    at: tuple[float, float, float]
+    #: Its radius, in target units.
+    radius: float
+    #: Fraction of those votes that are there.
+    share: float
+
+
 class Candidate(Frozen):
     """A transform that might be the answer."""
 
@@ -218,6 +270,36 @@ class Rival(Candidate):
         return (*super()._key(), self._evidence_ratio, self._score_ratio, self._not_refuted_because)
 
 
+class EquivalentPose(Candidate):
+    """A transform under which two clouds fit as well as under the answer, or the answer itself."""
+
+    __slots__ = ("_relation",)
+    _relation: Optional[Relation]
+
+    def __init__(
+        self,
+        transform: Any,
+        inlier_count: int,
+        evidence: Optional[EvidenceFields],
+        fit: Optional[FitFields],
+        relation: Optional[RelationFields],
+    ) -> None:
+        """Made from the fields of a document."""
+        super().__init__(transform, inlier_count, evidence, fit)
+        object.__setattr__(self, "_relation", None if relation is None else Relation(*relation))
+
+    @property
+    def relation(self) -> Optional[Relation]:
+        """How it follows from the answer; ``None`` for the answer itself."""
+        return self._relation
+
+    def _key(self) -> tuple[Any, ...]:
+        return (*super()._key(), self._relation)
+
+    def __repr__(self) -> str:
+        return f"<EquivalentPose: {'the answer' if self._relation is None else self._relation.sentence}>"
+
+
 if not TYPE_CHECKING:
     # Hidden from type checkers: they would accept any attribute.
     Evidence.__getattr__ = explained_attributes({"effective_inliers": "inlier_places", "rival": "rival_evidence_ratio"})
@@ -226,6 +308,6 @@ if not TYPE_CHECKING:
         {"log10_nfa": "evidence.log10_nfa", "overlap": "fit.overlap_source and fit.overlap_target"}
     )
 
-for _class in (Accuracy, Evidence, Fit, Counters, CloudSummary, NotRefuted, Candidate, Rival):
+for _class in (Accuracy, Evidence, Fit, Counters, CloudSummary, NotRefuted, Relation, FreeMotion, Place, Candidate, Rival, EquivalentPose):
     _class.__module__ = "pcr99"
 del _class

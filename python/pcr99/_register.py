@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy.typing as npt
 
@@ -18,8 +18,9 @@ from ._arrays import (
     as_scale,
     as_seed,
     as_transform,
+    as_vertical,
 )
-from ._clouds import CloudLike, loaded, prepared
+from ._clouds import CloudLike, loaded, prepared, seen_from
 from ._errors import InvalidType
 from ._origin import file_name, origin
 from ._parts import Fit
@@ -34,6 +35,10 @@ def register(
     scale: ScaleLike = 1.0,
     refine: Optional[str] = "point-to-plane",
     initial: Optional[npt.ArrayLike] = None,
+    vertical: Union[str, npt.ArrayLike, None] = None,
+    tilt: Optional[float] = None,
+    source_viewpoint: Optional[npt.ArrayLike] = None,
+    target_viewpoint: Optional[npt.ArrayLike] = None,
     candidates: Optional[int] = None,
     threads: Optional[int] = None,
     time_limit: Optional[float] = None,
@@ -55,6 +60,14 @@ def register(
     initial
         A 4×4 matrix ``[sR t; 0 1]``: refine and judge this pose. A search still runs, and a better pose that it finds counts against
         it. Its scale must agree with ``scale``.
+    vertical
+        Direction that is up in the source and in the target, for example ``((0, 0, 1), (0, 0, 1))``, or one direction for both. The pose
+        then only turns about it and moves, which scenes that repeat themselves or overlap little support more clearly.
+    tilt
+        Largest angle between the vertical of the target and that of the moved source, in degrees (default 0).
+    source_viewpoint, target_viewpoint
+        Position of the sensor in the coordinates of its cloud. It orients the normals and tells which space the sensor saw to be free; by
+        default it is that of the cloud or its file, if it has one. A ``PreparedCloud`` has its own.
     candidates
         Maximum number of candidates that are compared with the clouds (default 8).
     threads
@@ -94,6 +107,8 @@ def _registered(given: dict[str, Any], is_local: bool) -> tuple[_core.Document, 
         "voxel": as_optional_number("voxel", given["voxel"]),
         "scale": as_scale(given["scale"]),
         "refine": as_name("refine", given["refine"], none="none"),
+        "vertical": None if given["vertical"] is None else as_vertical("vertical", given["vertical"]),
+        "tilt": as_optional_number("tilt", given["tilt"]),
         "candidates": as_optional_whole("candidates", given["candidates"]),
         "threads": as_optional_whole("threads", threads),
         "time_limit": as_optional_number("time_limit", given["time_limit"]),
@@ -106,7 +121,9 @@ def _registered(given: dict[str, Any], is_local: bool) -> tuple[_core.Document, 
     # The time limit holds for reading and preparing, too.
     deadline = plan.deadline()
     begin = perf_counter()
-    read = loaded("source", source), loaded("target", target)
+    read = [
+        seen_from(name, loaded(name, cloud), given.get(f"{name}_viewpoint")) for name, cloud in (("source", source), ("target", target))
+    ]
     reading = perf_counter() - begin
     clouds = prepared("source", read[0], threads), prepared("target", read[1], threads)
     preparing = perf_counter() - begin - reading
@@ -124,6 +141,8 @@ def refine(
     method: str = "point-to-plane",
     voxel: Optional[float] = None,
     scale: ScaleLike = 1.0,
+    vertical: Union[str, npt.ArrayLike, None] = None,
+    tilt: Optional[float] = None,
     threads: Optional[int] = None,
     time_limit: Optional[float] = None,
 ) -> CloudRegistration:

@@ -17,8 +17,21 @@ from . import _core
 from ._arrays import Floats, Indices, frozen
 from ._clouds import CloudLike, PathLike, _path, points_of
 from ._errors import InvalidInput, InvalidType, MissingPackage
-from ._origin import Origin, label, points_shown
-from ._parts import Accuracy, Candidate, CloudSummary, Counters, Evidence, Fit, Frozen, Rival
+from ._inline import picture
+from ._origin import Origin, file_name, label, points_shown
+from ._parts import (
+    Accuracy,
+    Candidate,
+    CloudSummary,
+    Counters,
+    EquivalentPose,
+    Evidence,
+    Fit,
+    FreeMotion,
+    Frozen,
+    Place,
+    Rival,
+)
 from ._renamed import explained_attributes
 
 _R = TypeVar("_R", bound="Registration")
@@ -284,6 +297,37 @@ class Registration(Frozen):
             raise MissingPackage("to_gtsam needs GTSAM: pip install gtsam, or use to_g2o, which does not need it") from error
         return gtsam.Pose3(self.transform), gtsam.noiseModel.Gaussian.Covariance(self._document.pose_covariance())
 
+    def to_open3d(self) -> Any:
+        """Returns ``open3d.pipelines.registration.RegistrationResult``: the transform, the fitness, the RMSE and the inliers as a correspondence set.
+
+        The correspondence set has the inliers of matches that were given; it is empty for clouds, whose matches have no rows. A result that is
+        not registered has no transform for Open3D: check it first.
+        """
+        if not self:
+            raise InvalidInput(f"the result is not registered, so it has no transform for Open3D: {self.reason}")
+        try:
+            registration = importlib.import_module("open3d.pipelines.registration")
+            utility = importlib.import_module("open3d.utility")
+        except ImportError as error:
+            raise MissingPackage("to_open3d needs Open3D: pip install open3d") from error
+        result = registration.RegistrationResult()
+        result.transformation = np.array(self.transform)
+        result.fitness = self._fitness
+        result.inlier_rmse = 0.0 if self._rmse is None else self._rmse
+        result.correspondence_set = utility.Vector2iVector(self._inlier_pairs().astype(np.int32))
+        return result
+
+    @property
+    def _fitness(self) -> float:
+        return len(self.inliers) / self.correspondences
+
+    def _inlier_pairs(self) -> Indices:
+        """Rows of the source and of the target that match, for the inliers."""
+        origin = self._origin
+        pairs = None if origin is None else origin.pairs()
+        rows: Indices = np.stack([self.inliers, self.inliers], axis=1) if pairs is None else pairs[self.inliers]
+        return rows
+
     def save_page(
         self,
         path: PathLike,
@@ -352,6 +396,15 @@ class Registration(Frozen):
             raise InvalidInput(f"`{missing}` is missing: pass both source and target, or neither")
         return origin.source if source is None else source, origin.target if target is None else target
 
+    def _points_in_target(self, source: Optional[CloudLike], target: Optional[CloudLike]) -> tuple[Floats, Floats]:
+        """Returns the points of both clouds, those of the source moved by the transform if there is one."""
+        clouds = self._shown_clouds("view.html", source, target)
+        moved, fixed = points_shown("source", clouds[0]), points_shown("target", clouds[1])
+        transform = self.transform
+        if transform is not None:
+            moved = moved @ transform[:3, :3].T + transform[:3, 3]
+        return moved, fixed
+
     def __bool__(self) -> bool:
         return self.status == "registered"
 
@@ -393,7 +446,19 @@ class Registration(Frozen):
             )
             matrix = f"<table><caption>transform, source to target</caption>{lines}</table>"
         head = f'<p style="color:{color}"><b>{html.escape(self.status)}</b> {html.escape(self.reason)}</p>'
-        return f"<div>{head}{matrix}<table>{cells}</table></div>"
+        return f"<div>{head}{self._picture()}{matrix}<table>{cells}</table></div>"
+
+    def _picture(self) -> str:
+        """Draws the clouds if they are still at hand and are no files, which would be read again."""
+        origin = self._origin
+        if origin is None or any(file_name(cloud) is not None for cloud in (origin.source, origin.target)):
+            return ""
+        moved, fixed = self._points_in_target(None, None)
+        if type(self) is Registration and len(self.inliers) > 0:
+            # Most matches may be wrong; the right ones show the shape.
+            pairs = self._inlier_pairs()
+            moved, fixed = moved[pairs[:, 0]], fixed[pairs[:, 1]]
+        return picture(moved, fixed)
 
     @property
     def _rmse(self) -> Optional[float]:
@@ -416,6 +481,26 @@ class CloudRegistration(Registration):
         return None if self.fit is None else self.fit.overlap_source
 
     @property
+    def poses(self) -> tuple[EquivalentPose, ...]:
+        """When the ``doubt`` is ``"ambiguous"``: the transforms that fit equally well, the answer first. Empty otherwise.
+
+        Each but the first has a ``relation``, which says how it follows from the answer, for example
+        ``turned by 180° about the axis (0, 0, 1) through (1.2, 3.4, 0.5)``.
+        """
+        return tuple(EquivalentPose(*candidate, relation) for candidate, relation in self._document.poses)
+
+    @property
+    def free_motions(self) -> tuple[FreeMotion, ...]:
+        """Motions after which the clouds fit as well by any amount, as turns of a cylinder about its axis. Empty otherwise."""
+        return tuple(FreeMotion(*fields) for fields in self._document.free_motions)
+
+    @property
+    def place(self) -> Optional[Place]:
+        """Where most of the votes of single points are that raised the doubt; ``None`` for doubts that no votes raise."""
+        fields = self._document.place
+        return None if fields is None else Place(*fields)
+
+    @property
     def rmse(self) -> Optional[float]:
         """Root mean square distance of overlapping points from the target's tangent planes (or points), in target units."""
         return self._document.rmse
@@ -435,6 +520,13 @@ class CloudRegistration(Registration):
     @property
     def _rmse(self) -> Optional[float]:
         return self.rmse
+
+    @property
+    def _fitness(self) -> float:
+        return self.fitness or 0.0
+
+    def _inlier_pairs(self) -> Indices:
+        return np.empty((0, 2), dtype=np.int64)
 
 
 def _restored(text: str) -> Registration:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy.typing as npt
 
@@ -20,6 +20,7 @@ from ._arrays import (
     as_scale,
     as_seed,
     as_transform,
+    as_vertical,
     as_whole,
 )
 from ._clouds import CloudLike, points_of
@@ -38,8 +39,11 @@ def solve(
     weights: Optional[npt.ArrayLike] = None,
     standard_deviations: Optional[npt.ArrayLike] = None,
     correlation_length: Optional[float] = None,
+    vertical: Union[str, npt.ArrayLike, None] = None,
+    tilt: Optional[float] = None,
     scale: ScaleLike = 1.0,
     threshold: Optional[float] = None,
+    noise_bound: Optional[float] = None,
     method: str = "default",
     threads: Optional[int] = None,
     time_limit: Optional[float] = None,
@@ -72,11 +76,19 @@ def solve(
     correlation_length
         Distance between targets up to which neighbouring wrong matches are wrong in the same way, in target units; for example the
         radius of the descriptors, or 0 if all matches are independent. By default it is measured from the matches.
+    vertical
+        Direction that is up in the source and in the target (default method), for example ``((0, 0, 1), (0, 0, 1))``, or one direction for both. The transform
+        then only turns about it and moves, which fewer right matches support.
+    tilt
+        Largest angle between the vertical of the target and that of the moved source, in degrees (default 0).
     scale
         A number if the scale is known (default 1), ``None`` if it is unknown, ``(minimum, maximum)`` if it is bounded.
     threshold
         Inlier threshold: maximum distance of a correct match after the transform, in target units. Five standard deviations of the
         noise is a good value. The default method finds it from the data; the other methods need it.
+    noise_bound
+        Largest standard deviation of the noise of a coordinate of a correct match, in target units. It is another way to give
+        ``threshold``, which is five times as large.
     method
         ``"default"``, ``"paper"`` (PCR-99 as published), ``"paper-random"``, or another of ``pcr99.methods()``.
     threads
@@ -124,9 +136,12 @@ def solve(
 #: Options that are left out when they are ``None``, with their conversion.
 _OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
     "threshold": as_number,
+    "noise_bound": as_number,
     "time_limit": as_number,
     "miss_probability": as_number,
     "correlation_length": as_number,
+    "vertical": as_vertical,
+    "tilt": as_number,
     "epsilon": as_number,
     "grid_step": as_number,
     "min_inlier_fraction": as_number,

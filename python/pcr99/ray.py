@@ -221,6 +221,8 @@ _METAVARS = {
     "effort": "N",
     "miss_probability": "P",
     "correlation_length": "LENGTH",
+    "vertical": "'source=X,Y,Z target=X,Y,Z'",
+    "tilt": "DEGREES",
 }
 
 

@@ -2,8 +2,8 @@
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pcr99_document::{
-    Accuracy, CloudCounts, CloudDocument, Counters, Document as ResultDocument, Evidence, Fit, Inputs, Kind,
-    MatchDocument, Matrix, NotRefuted,
+    Accuracy, CloudCounts, CloudDocument, Counters, Document as ResultDocument, Evidence, Fit, FreeMotion,
+    Inputs, Kind, MatchDocument, Matrix, NotRefuted, Relation,
 };
 use pyo3::{prelude::*, types::PyDict};
 
@@ -20,6 +20,14 @@ pub(crate) type FitFields = (f64, f64, f64, f64, f64, f64);
 type CandidateFields<'py> = (Bound<'py, PyArray2<f64>>, usize, Option<EvidenceFields>, Option<FitFields>);
 /// Fields of a rival: those of a candidate, ratio of evidence, ratio of scores, and why it was not refuted.
 type RivalFields<'py> = (CandidateFields<'py>, Option<f64>, Option<f64>, Option<(String, String)>);
+/// Three coordinates.
+type Point = (f64, f64, f64);
+/// Fields of [`Relation`] in the order of the Python class.
+type RelationFields = (String, Option<f64>, Option<Point>, Option<Point>, Point, f64);
+/// Fields of a pose that fits as well: those of a candidate, and its relation to the answer.
+type EquivalentFields<'py> = (CandidateFields<'py>, Option<RelationFields>);
+/// Fields of [`FreeMotion`] in the order of the Python class.
+type FreeMotionFields = (String, String, Option<Point>, Option<Point>, Option<Point>);
 /// Fields of [`CloudCounts`] in the order of the Python class.
 type CloudFields = (usize, usize, usize, usize);
 
@@ -209,6 +217,34 @@ impl Document {
         })
     }
 
+    /// Poses that fit equally well, the answer first.
+    #[getter]
+    fn poses<'py>(&self, py: Python<'py>) -> PyResult<Vec<EquivalentFields<'py>>> {
+        let Some(document) = self.cloud() else { return Ok(Vec::new()) };
+        let fields = document.poses.iter().map(|pose| {
+            let candidate =
+                candidate_fields(py, (&pose.transform, pose.inlier_count, None, Some(&pose.fit)))?;
+            Ok((candidate, pose.relation.as_ref().map(relation_fields)))
+        });
+        fields.collect()
+    }
+
+    /// Motions after which clouds fit as well.
+    #[getter]
+    fn free_motions(&self) -> Vec<FreeMotionFields> {
+        let fields = |motion: &FreeMotion| {
+            let FreeMotion { kind, sentence, axis, through, along, .. } = motion;
+            (kind.clone(), sentence.clone(), axis.map(point), through.map(point), along.map(point))
+        };
+        self.cloud().map_or(Vec::new(), |document| document.free_motions.iter().map(fields).collect())
+    }
+
+    /// Where most of the votes that raised the doubt are.
+    #[getter]
+    fn place(&self) -> Option<(Point, f64, f64)> {
+        self.cloud()?.place.map(|place| (point(place.at), place.radius, place.share))
+    }
+
     #[getter]
     fn stopped_because(&self) -> Option<&'static str> {
         self.0.stopped_because().map(|reason| reason.as_str())
@@ -314,6 +350,15 @@ impl Document {
             |counts: &CloudCounts| (counts.points, counts.not_finite, counts.duplicates, counts.sampled);
         self.cloud().map(|document| (counts(&document.clouds.source), counts(&document.clouds.target)))
     }
+}
+
+fn point([x, y, z]: [f64; 3]) -> Point {
+    (x, y, z)
+}
+
+fn relation_fields(relation: &Relation) -> RelationFields {
+    let Relation { sentence, degrees, axis, through, shift, times, .. } = relation;
+    (sentence.clone(), *degrees, axis.map(point), through.map(point), point(*shift), *times)
 }
 
 fn evidence_fields(evidence: &Evidence) -> EvidenceFields {

@@ -54,7 +54,7 @@ pub(crate) fn write_cloud(
     };
     let written =
         work::run_to_end(py, move |_| pcr99_cloud::write_cloud(&path, &cloud).map_err(Failure::file(&path)))?;
-    Ok((written.dropped, written.lost.iter().map(ToString::to_string).collect()))
+    Ok((written.dropped, written.lost))
 }
 
 /// Points of one side, and a number for each match.

@@ -49,6 +49,7 @@ fn solve_plan(given: &Bound<'_, PyDict>) -> PyResult<Result<SolvePlan, Failure>>
         match &*name.to_cow()? {
             "scale" => options.scale = Some(given_scale(value.extract()?)),
             "threshold" => options.threshold = Some(value.extract()?),
+            "noise_bound" => options.noise_bound = Some(value.extract()?),
             "method" => match named("method", &value.cast::<PyString>()?.to_cow()?, text::method) {
                 Ok(method) => options.method = Some(method),
                 Err(failure) => return Ok(Err(failure)),
@@ -60,6 +61,11 @@ fn solve_plan(given: &Bound<'_, PyDict>) -> PyResult<Result<SolvePlan, Failure>>
             "effort" => options.effort = Some(value.extract()?),
             "miss_probability" => options.miss_probability = Some(value.extract()?),
             "correlation_length" => options.correlation_length = Some(value.extract()?),
+            "vertical" => match named("vertical", &value.cast::<PyString>()?.to_cow()?, str::parse) {
+                Ok(vertical) => options.vertical = Some(vertical),
+                Err(failure) => return Ok(Err(failure)),
+            },
+            "tilt" => options.tilt = Some(value.extract()?),
             "memory_budget" => options.memory_budget_mib = Some(value.extract()?),
             "epsilon" => paper.epsilon = Some(value.extract()?),
             "grid_step" => paper.grid_step = Some(value.extract()?),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import os
 import pkgutil
 import re
@@ -47,13 +48,15 @@ def test_examples(script: Path, tmp_path: Path) -> None:
 
 
 DOCUMENTS = [PYTHON / "README.md", *sorted(PYTHON.parent.glob("*.md")), *sorted((PYTHON.parent / "docs").rglob("*.md"))]
-#: A block of Python. A comment before it gives the reason if it is not run.
-SNIPPET = re.compile(r"^(<!-- not run: [^\n]+ -->\n)?([ ]*)```python\n(.*?)^[ ]*```", re.S | re.M)
+#: A block of Python. A comment before it gives the reason if it is not run, or the library that it needs.
+SNIPPET = re.compile(r"^(<!-- not run: [^\n]+ -->\n)?(?:<!-- needs: (\w+) -->\n)?([ ]*)```python\n(.*?)^[ ]*```", re.S | re.M)
 
 
 def snippets(document: Path) -> list[str]:
+    """The blocks that can be run here."""
     found = SNIPPET.findall(document.read_text(encoding="utf-8"))
-    return [textwrap.dedent(code) for skipped, _, code in found if not skipped]
+    runs = [(needed, code) for skipped, needed, _, code in found if not skipped]
+    return [textwrap.dedent(code) for needed, code in runs if not needed or importlib.util.find_spec(needed) is not None]
 
 
 def test_snippets_are_found() -> None:

@@ -73,6 +73,14 @@ def test_attributes_are_the_fields_of_the_document() -> None:
                 assert np.array_equal(r.information_center, value["center"])
             elif name == "clouds":
                 assert {side: list(counts.values()) for side, counts in value.items()} == {s: list(c) for s, c in attribute.items()}
+            elif name == "poses":
+                for fields, each in zip(value, attribute):
+                    assert np.array_equal(each.transform, fields["transform"]) and each.inlier_count == fields["inlier_count"]
+                    assert list(each.fit) == list(fields["fit"].values()) and (each.relation is None) == (fields["relation"] is None)
+            elif name == "free_motions":
+                assert [motion.sentence for motion in attribute] == [fields["sentence"] for fields in value]
+            elif name == "place":
+                assert (None if attribute is None else list(attribute.at)) == (None if value is None else value["at"])
             elif name in ("candidates", "rival"):
                 for fields, each in zip(value if name == "candidates" else [value], attribute if name == "candidates" else [attribute]):
                     if fields is not None:
@@ -84,6 +92,28 @@ def test_attributes_are_the_fields_of_the_document() -> None:
                 assert np.array_equal(attribute, value), name
             else:
                 assert (dict(attribute) if isinstance(value, dict) else attribute) == value, name
+
+
+def test_a_symmetric_object_has_its_poses() -> None:
+    random = np.random.default_rng(5)
+    lengths = np.array([2.0, 1.2, 0.7])
+
+    def brick() -> np.ndarray:
+        points = random.random((20_000, 3)) * lengths
+        # Each point goes to one of the six faces, in proportion to their areas.
+        areas = lengths.prod() / lengths
+        axis = random.choice(3, len(points), p=areas / areas.sum())
+        points[np.arange(len(points)), axis] = np.where(random.random(len(points)) < 0.5, 0.0, lengths[axis])
+        return points + 0.002 * random.standard_normal(points.shape)
+
+    r = pcr99.register(brick() @ TURN.T, brick())
+    assert not r and r.doubt == "ambiguous" and "4 poses fit equally well" in r.reason
+    first, *others = r.poses
+    assert first.relation is None and np.array_equal(first.transform, r.transform)
+    turned = [np.asarray(pose.relation.axis) for pose in others if pose.relation is not None]
+    assert np.allclose(sorted(np.abs(turned).round().tolist()), np.eye(3)[::-1])
+    assert all(pose.relation is not None and abs(pose.relation.degrees - 180.0) < 1.0 for pose in others)
+    assert pickle.loads(pickle.dumps(others[0])) == others[0] and repr(others[0]).startswith("<EquivalentPose: turned by 180")
 
 
 def test_a_rival_is_named() -> None:

@@ -16,6 +16,8 @@ import pcr99
 #: Mistakes in the options of ``solve``: arguments of the program, and options of the package.
 SOLVE: list[tuple[list[str], dict[str, Any]]] = [
     (["--threshold", "0"], {"threshold": 0.0}),
+    (["--threshold", "1", "--noise-bound", "0.2"], {"threshold": 1.0, "noise_bound": 0.2}),
+    (["--noise-bound", "-1"], {"noise_bound": -1.0}),
     (["--scale", "0"], {"scale": 0.0}),
     (["--scale", "5..1"], {"scale": (5, 1)}),
     (["--time-limit", "-1"], {"time_limit": -1.0}),
@@ -27,6 +29,9 @@ SOLVE: list[tuple[list[str], dict[str, Any]]] = [
     (["--effort", "0"], {"effort": 0}),
     (["--miss-probability", "2"], {"miss_probability": 2.0}),
     (["--correlation-length", "-1"], {"correlation_length": -1.0}),
+    (["--vertical", "source=0,0,0", "target=0,0,1"], {"vertical": ((0, 0, 0), (0, 0, 1))}),
+    (["--vertical", "source=0,0,1", "source=0,0,1"], {"vertical": "source=0,0,1"}),
+    (["--tilt", "2"], {"tilt": 2.0}),
     (["--threads", "0"], {"threads": 0}),
 ]
 
@@ -35,6 +40,7 @@ REGISTER: list[tuple[list[str], dict[str, Any]]] = [
     (["--voxel", "-1"], {"voxel": -1.0}),
     (["--initial", "double.txt"], {"initial": np.diag([2.0, 2.0, 2.0, 1.0])}),
     (["--initial", "double.txt", "--scale", "3..4"], {"initial": np.diag([2.0, 2.0, 2.0, 1.0]), "scale": (3, 4)}),
+    (["--vertical", "source=0,0,1", "target=0,0,1", "--tilt", "90"], {"vertical": (0, 0, 1), "tilt": 90.0}),
     (["--time-limit", "0"], {"time_limit": 0.0}),
 ]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -226,3 +229,28 @@ def test_simulate() -> None:
     ):
         with pytest.raises(pcr99.InvalidInput):
             pcr99.simulate(**bad)
+
+
+def test_known_vertical(problem: pcr99.Problem) -> None:
+    """The directions that the truth maps onto each other are kept exactly, and wrong input has a message."""
+    up = np.array([0.3, -0.5, 0.8])
+    above = problem.transform[:3, :3] @ up
+    r = pcr99.solve(problem.source, problem.target, vertical=(up, above))
+    assert r
+    assert r.rotation is not None and r.evidence is not None
+    moved = r.rotation @ up / np.linalg.norm(up)
+    assert np.allclose(moved, above / np.linalg.norm(above), atol=1e-12)
+    free = pcr99.solve(problem.source, problem.target)
+    assert free.evidence is not None and r.evidence.log10_nfa < free.evidence.log10_nfa
+    assert pcr99.solve(problem.source, problem.target, vertical=(up, above), tilt=1.0)
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"vertical": (0, 0)}, "`vertical` must be two directions"),
+        ({"vertical": (0, 0, 0)}, "the vertical of the source is 0,0,0"),
+        ({"vertical": "source=0,0,1"}, "lacks the direction that is up in the target"),
+        ({"vertical": (0, 0, 1), "tilt": 90.0}, "the tilt must be at least 0 and below 90"),
+        ({"tilt": 1.0}, "`tilt` needs `vertical`"),
+        ({"vertical": (0, 0, 1), "method": "paper", "threshold": 0.1}, "`vertical` is a parameter of the default method"),
+    ]
+    for given, message in mistakes:
+        with pytest.raises(pcr99.InvalidInput, match=re.escape(message)):
+            pcr99.solve(problem.source, problem.target, **given)

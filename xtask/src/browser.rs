@@ -44,17 +44,17 @@ pub(crate) fn find() -> Option<PathBuf> {
     named.or_else(|| found.find(|file| file.is_file()))
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn apt(arguments: &[&str]) -> bool {
+pub(crate) fn apt(arguments: &[&str]) -> bool {
     let status = Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").status();
     status.is_ok_and(|status| status.success())
 }
 
-fn runs(program: &str, arguments: &[&str]) -> bool {
+pub(crate) fn runs(program: &str, arguments: &[&str]) -> bool {
     let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

@@ -8,11 +8,12 @@ use serde_json::Value;
 use crate::{cargo, python::metadata, root};
 
 /// Combinations of features that must compile alone; `--all-features` elsewhere would hide a missing one.
-const FEATURES: [&[&str]; 5] = [
+const FEATURES: [&[&str]; 6] = [
     &["-p", "pcr99", "--no-default-features"],
     &["-p", "pcr99", "--features", "nalgebra"],
     &["-p", "pcr99", "--features", "glam"],
     &["-p", "pcr99", "--features", "serde"],
+    &["-p", "pcr99-c"],
     &["-p", "pcr99-cli", "--no-default-features"],
 ];
 

@@ -1,11 +1,15 @@
-//! `cargo xtask compare [--seeds N] [--pairs TEXT]`: comparison with Open3D and KISS-Matcher. Not part of the tests.
+//! `cargo xtask compare [--only PART] [--seeds N] [--pairs TEXT] [--runs N]`: comparison with Open3D, KISS-Matcher and small_gicp. Not part of the tests.
 //!
 //! - Normals and FPFH of a small generated cloud, compared with Open3D → `docs/results/open3d-agreement.json` and the reference values of a
 //!   test in `pcr99-cloud`.
 //! - With `PCR99_DATA`, the directory of real pairs: registrations of all pairs → `docs/results/clouds.csv` and `clouds.md`.
+//! - Refinement: errors, covariances, and with `PCR99_DATA` cycles and pairs of real scans → `docs/results/accuracy.csv` and `accuracy.md`.
+//!
+//! PART is `features`, `pairs` or `accuracy`; without it, all three are compared.
 //!
 //! The Python packages for this are installed in a separate environment under the target directory.
 
+mod accuracy;
 mod table;
 
 use std::{
@@ -24,10 +28,23 @@ use crate::{
 
 /// Random motions of each source without `--seeds`: enough that one lucky motion does not decide.
 const SEEDS: u32 = 5;
+/// Runs of each small generated problem without `--runs`: the mean of 300 squared Gaussian errors is known to 8 %.
+const RUNS: u32 = 50;
+
+const USAGE: &str =
+    "usage: cargo xtask compare [--only features|pairs|accuracy] [--seeds N] [--pairs TEXT] [--runs N]";
 
 struct Options {
+    only: Option<String>,
     seeds: u32,
     pairs: Option<String>,
+    runs: u32,
+}
+
+impl Options {
+    fn asks_for(&self, part: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only == part)
+    }
 }
 
 /// Runs the comparison; `arguments` are those after `compare`.
@@ -37,20 +54,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let work = target.join("compare");
     fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
     let python = environment(&work, &root()?.join("xtask/compare/requirements.txt"))?;
-    agreement(&python, &work)?;
-    match std::env::var_os("PCR99_DATA") {
-        Some(data) => clouds(&python, &work, &target, Path::new(&data), &options),
-        None => {
-            eprintln!(
-                "\nnote: set PCR99_DATA to the directory of the real pairs to compare registrations too"
-            );
-            Ok(())
-        }
+    let data = std::env::var_os("PCR99_DATA").map(PathBuf::from);
+    if options.asks_for("features") {
+        agreement(&python, &work)?;
     }
+    match &data {
+        Some(data) if options.asks_for("pairs") => clouds(&python, &work, &target, data, &options)?,
+        Some(_) => {}
+        None => eprintln!("\nnote: set PCR99_DATA to the directory of the real scans to compare these too"),
+    }
+    if options.asks_for("accuracy") {
+        refinements(&python, &work, &target, data.as_deref(), &options)?;
+    }
+    Ok(())
 }
 
 fn parse(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { seeds: SEEDS, pairs: None };
+    let mut options = Options { only: None, seeds: SEEDS, pairs: None, runs: RUNS };
     let mut rest = arguments.iter();
     while let Some(name) = rest.next() {
         let value = rest.next().with_context(|| format!("`{name}` needs a value"));
@@ -60,7 +80,19 @@ fn parse(arguments: &[String]) -> Result<Options> {
                 ensure!(options.seeds > 0, "--seeds must be at least 1");
             }
             "--pairs" => options.pairs = Some(value?.clone()),
-            _ => bail!("unknown option `{name}`: usage: cargo xtask compare [--seeds N] [--pairs TEXT]"),
+            "--runs" => {
+                options.runs = value?.parse().context("--runs")?;
+                ensure!(options.runs > 0, "--runs must be at least 1");
+            }
+            "--only" => {
+                let part = value?;
+                ensure!(
+                    ["features", "pairs", "accuracy"].contains(&part.as_str()),
+                    "no part `{part}`: {USAGE}"
+                );
+                options.only = Some(part.clone());
+            }
+            _ => bail!("unknown option `{name}`: {USAGE}"),
         }
     }
     Ok(options)
@@ -104,6 +136,47 @@ fn clouds(python: &Path, work: &Path, target: &Path, data: &Path, options: &Opti
     fs::write(results.join("clouds.md"), page)?;
     eprintln!("\nwritten: docs/results/clouds.md and clouds.csv");
     Ok(())
+}
+
+/// Compares refinements: errors, covariances, cycles.
+fn refinements(
+    python: &Path,
+    work: &Path,
+    target: &Path,
+    data: Option<&Path>,
+    options: &Options,
+) -> Result<()> {
+    cargo(&["build", "--release", "-p", "pcr99-cloud", "--example", "accuracy"], &[])?;
+    let csv = work.join("accuracy.csv");
+    let mut script = script(python, "accuracy.py")?;
+    script.arg("--example").arg(target.join("release/examples/accuracy")).arg("--work").arg(work);
+    script.arg("--output").arg(&csv).arg("--runs").arg(options.runs.to_string());
+    if let Some(data) = data {
+        script.arg("--data").arg(data);
+    }
+    call(&mut script)?;
+    let text = fs::read_to_string(&csv)?;
+    let page = accuracy::page(&text, &when_and_where()?)?;
+    eprintln!("\n{page}");
+    if data.is_some() {
+        let results = results()?;
+        fs::write(results.join("accuracy.csv"), text)?;
+        fs::write(results.join("accuracy.md"), page)?;
+        eprintln!("written: docs/results/accuracy.md and accuracy.csv");
+    }
+    Ok(())
+}
+
+/// Date and commit, what was compared, and the processor.
+fn when_and_where() -> Result<String> {
+    let output = |program: &str, arguments: &[&str]| -> Result<String> {
+        let output = Command::new(program).args(arguments).current_dir(root()?).output();
+        let output = output.with_context(|| format!("cannot start `{program}`"))?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let date = output("date", &["-u", "+%Y-%m-%d"])?;
+    let commit = output("git", &["rev-parse", "--short", "HEAD"])?;
+    Ok(format!("{date}, commit {commit}; {}", versions()?))
 }
 
 /// `docs/results`.

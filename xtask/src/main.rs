@@ -2,9 +2,13 @@
 
 mod browser;
 
+mod c;
+
 mod checks;
 
 mod compare;
+
+mod dist;
 
 mod pages;
 
@@ -13,6 +17,8 @@ mod python;
 mod torture;
 
 mod wasm;
+
+mod web;
 
 use std::{
     path::Path,
@@ -28,16 +34,26 @@ usage: cargo xtask TASK
 tasks:
   test       sets up and runs everything that the project is tested with
   python     builds, installs and tests the Python package (part of `test`)
+  c          builds, installs and tests the library for C and C++ (part of `test`)
+  install-c --prefix DIRECTORY
+             builds the library for C and C++, and installs it with its headers there
+  dist [--only wheels|program|source|materials|check] [--output DIRECTORY]
+             makes the files of a release: wheels, a source distribution, the program, Debian packages, a bill of
+             materials and checksums; installs the wheel and runs its tests without a Rust toolchain
   packages   makes the packages of all published crates, without uploading them (part of `test`)
   wasm       compiles the core for WebAssembly, runs it under Node.js and compares results with and without
              vector instructions (part of `test`)
+  web [--check]
+             makes the page for browsers, target/web/pcr99.html, and the npm package, target/web/npm; the check, part of
+             `test`, compares them with the program in a browser and in Node.js
   torture [--minutes N | --short] [--seed N]
              hostile files, damaged journals, kills, full disks and odd arguments for N minutes (default 10); the short
              form is part of `test`
   pictures   draws the pictures of the documentation again
-  compare [--seeds N] [--pairs TEXT]
-             compares normals and features with Open3D; with PCR99_DATA set, also registrations of real
-             clouds with Open3D and KISS-Matcher, for N random motions of each pair whose name contains TEXT
+  compare [--only features|pairs|accuracy] [--seeds N] [--pairs TEXT] [--runs N]
+             compares normals and features with Open3D; with PCR99_DATA set, registrations of real clouds with
+             Open3D and KISS-Matcher, for N random motions of each pair whose name contains TEXT; and errors,
+             covariances and cycles of refinements with small_gicp and Open3D, for N generated problems
 ";
 
 fn main() -> ExitCode {
@@ -45,8 +61,12 @@ fn main() -> ExitCode {
     let result = match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("python") => python::test(),
+        Some("c") => c::test(),
+        Some("install-c") => c::install(&arguments[1..]),
+        Some("dist") => dist::run(&arguments[1..]),
         Some("packages") => checks::packages(),
         Some("wasm") => wasm::run(),
+        Some("web") => web::run(&arguments[1..]),
         Some("torture") => torture::run(&arguments[1..]),
         Some("pictures") => pictures(),
         Some("compare") => compare::run(&arguments[1..]),
@@ -82,10 +102,12 @@ fn test() -> Result<()> {
     browser::set_up()?;
     cargo(&["test", "--workspace", "--all-features"], &[]).context("tests")?;
     cargo(&["test", "-p", "pcr99-lab"], &[]).context("tests without the Bunny, as published")?;
+    web::check()?;
     for example in ["solve", "stop_early"] {
         let run = ["run", "--quiet", "-p", "pcr99", "--example", example];
         cargo(&run, &[]).with_context(|| format!("example `{example}`"))?;
     }
+    c::test()?;
     python::test()?;
     torture::short().context("torture")?;
     eprintln!("all passed in {:.0} s", start.elapsed().as_secs_f64());

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{cargo, root};
+use crate::{browser::runs, cargo, root};
 
 /// The target of browsers; it is used where its standard library is installed.
 const BROWSER: &str = "wasm32-unknown-unknown";
@@ -38,16 +38,13 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Compares the results of the example `bits` on this machine and in both compilations.
+/// Compares the results of the example `bits` on this machine, also with fewer vector instructions, and in both compilations.
 fn compare_bits() -> Result<()> {
-    let here = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["run", "--quiet", "-p", "pcr99", "--example", "bits"])
-        .current_dir(root()?)
-        .output()
-        .context("cannot start cargo")?;
-    ensure!(here.status.success(), "the example `bits`: {}", String::from_utf8_lossy(&here.stderr));
-    let here = String::from_utf8(here.stdout)?;
+    let here = bits_here(&[])?;
     ensure!(!here.is_empty(), "the example `bits` printed nothing");
+    for name in ["PCR99_AVX512", "PCR99_AVX2"] {
+        ensure!(bits_here(&[(name, "off")])? == here, "results with {name}=off differ");
+    }
     for (name, options) in COMPILATIONS {
         let module = build("bits", WASI, options).with_context(|| format!("WebAssembly {name}"))?;
         let there = node("wasi.js", &module, false).with_context(|| format!("WebAssembly {name}"))?;
@@ -58,6 +55,18 @@ fn compare_bits() -> Result<()> {
     }
     eprintln!("\n{} results have the same bits here and on WebAssembly", here.lines().count());
     Ok(())
+}
+
+/// What the example `bits` prints on this machine.
+fn bits_here(environment: &[(&str, &str)]) -> Result<String> {
+    let here = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["run", "--quiet", "-p", "pcr99", "--example", "bits"])
+        .envs(environment.iter().copied())
+        .current_dir(root()?)
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(here.status.success(), "the example `bits`: {}", String::from_utf8_lossy(&here.stderr));
+    Ok(String::from_utf8(here.stdout)?)
 }
 
 /// Runs the tests of the hot loops in both compilations.
@@ -116,15 +125,25 @@ fn node(script: &str, module: &Path, is_shown: bool) -> Result<String> {
 
 /// Whether the standard library of a target is installed. Says what is not checked without it.
 fn has_target(target: &str) -> bool {
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let is_there = sysroot.is_ok_and(|output| {
-        let sysroot = String::from_utf8_lossy(&output.stdout);
-        Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir()
-    });
+    let is_there = is_installed(target);
     if !is_there {
         eprintln!("\nnote: {target} is not checked: `rustup target add {target}` installs it");
     }
     is_there
+}
+
+/// Whether the standard library of a target is installed, or can be installed now.
+pub(crate) fn can_be_had(target: &str) -> bool {
+    is_installed(target) || (runs("rustup", &["target", "add", target]) && is_installed(target))
+}
+
+/// Whether the standard library of a target is installed.
+fn is_installed(target: &str) -> bool {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    sysroot.is_ok_and(|output| {
+        let sysroot = String::from_utf8_lossy(&output.stdout);
+        Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir()
+    })
 }
 
 fn has_node() -> bool {

@@ -11,6 +11,7 @@ use crate::{
         sums::FitSums,
     },
     similarity::rotation_of,
+    upright::Tilt,
     vector::{cross, dot, rotate},
 };
 
@@ -30,6 +31,11 @@ pub fn fit_weighted(
     if inliers.len() < 3 {
         return None;
     }
+    fit_sums(&weighted_sums(points, inliers, weight), known_scale)
+}
+
+/// Sums over the `inliers`, each weighted by its precision and a further weight by its position in the list.
+pub fn weighted_sums(points: &Soa, inliers: &[u32], weight: impl Fn(usize) -> f64) -> FitSums {
     let mut sums = FitSums::default();
     for (k, &i) in inliers.iter().enumerate() {
         let (a, b) = (points.source(i as usize), points.target(i as usize));
@@ -45,11 +51,24 @@ pub fn fit_weighted(
             }
         }
     }
-    fit_sums(&sums, known_scale)
+    sums
 }
 
 /// As [`fit`], from the sums over the matches; `None` when they are all on a line.
 pub fn fit_sums(sums: &FitSums, known_scale: Option<f64>) -> Option<Similarity> {
+    fit_sums_by(sums, known_scale, best_rotation)
+}
+
+/// As [`fit_sums`], with a rotation that tilts the third axis by no more than `tilt`; `None` when the turn about that axis is undetermined. Two matches are enough.
+pub fn fit_sums_upright(sums: &FitSums, known_scale: Option<f64>, tilt: &Tilt) -> Option<Similarity> {
+    fit_sums_by(sums, known_scale, |m| tilt.best_rotation(m))
+}
+
+fn fit_sums_by(
+    sums: &FitSums,
+    known_scale: Option<f64>,
+    best_rotation: impl Fn(&[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]>,
+) -> Option<Similarity> {
     // Coordinates are centred already, so subtracting the means afterwards loses few digits.
     let (a_mean, b_mean) = (sums.a.map(|x| x / sums.count), sums.b.map(|x| x / sums.count));
     // M = Σ (a − ā)(b − b̄)ᵀ and Σ ‖a − ā‖².
@@ -102,7 +121,7 @@ pub fn best_rotation(m: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
 }
 
 /// Horn's matrix `N`: its eigenvector of the largest eigenvalue is the quaternion of the best rotation.
-fn horn(m: &[[f64; 3]; 3]) -> [[f64; 4]; 4] {
+pub(crate) fn horn(m: &[[f64; 3]; 3]) -> [[f64; 4]; 4] {
     let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *m;
     [
         [xx + yy + zz, yz - zy, zx - xz, xy - yx],

@@ -8,7 +8,9 @@
 //! | matched points, one array per coordinate | [`Soa`] |
 //! | similarity transforms `b = s·R·a + t` | [`Similarity`] |
 //! | the transform that fits many matches best | [`least_squares`] |
+//! | the transform of a few control points, some of them wrong | [`control`] |
 //! | hot loops, compiled for the baseline and for AVX2 | [`kernel`] |
+//! | rotations that keep an axis upright | [`upright`] |
 //! | small vectors and linear systems | [`vector`] |
 //! | eigenvalues of symmetric matrices | [`eigen`] |
 //! | seeded random numbers | [`random`] |
@@ -24,6 +26,8 @@
 //! * Versions before 1.0 may change anything here between minor releases.
 
 pub mod clock;
+
+pub mod control;
 
 mod convert;
 
@@ -50,6 +54,8 @@ mod similarity;
 pub mod test_points;
 
 pub mod text;
+
+pub mod upright;
 
 pub mod vector;
 

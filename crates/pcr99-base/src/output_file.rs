@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -50,6 +50,12 @@ pub enum OutputError {
         /// The operating system's message.
         #[source]
         cause: io::Error,
+    },
+    /// The path is that of a pipe or a device, but the writer must go back in the file.
+    #[error("cannot write {file}: it is a pipe or a device; name a file on a disk")]
+    Stream {
+        /// The path of the file, quoted.
+        file: String,
     },
 }
 
@@ -116,6 +122,26 @@ impl OutputFile {
         self.try_write(document).map_err(|cause| OutputError::Write { file: self.label.clone(), cause })
     }
 
+    /// Writes a file with `document`, which may go back in it.
+    ///
+    /// # Errors
+    /// Those of `document`. When the path is a pipe or a device, and when the operating system refuses; the file is then as it was before.
+    pub fn write_seekable<T, E: From<OutputError>>(
+        &self,
+        document: impl FnOnce(&mut PendingFile) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let failed = |cause| OutputError::Write { file: self.label.clone(), cause };
+        let Place::File(path) = &self.place else {
+            return Err(OutputError::Stream { file: self.label.clone() }.into());
+        };
+        let mut file = PendingFile::new(path.clone()).map_err(failed)?;
+        match (document(&mut file), file.failed.take()) {
+            (_, Some(cause)) => Err(failed(cause).into()),
+            (Err(error), None) => Err(error),
+            (Ok(value), None) => file.finish().map(|()| value).map_err(|cause| failed(cause).into()),
+        }
+    }
+
     fn try_write(&self, document: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match &self.place {
             Place::Stream(path) => {
@@ -142,6 +168,8 @@ impl OutputFile {
 pub struct PendingFile {
     out: BufWriter<NamedTempFile>,
     path: PathBuf,
+    /// The first error of the operating system.
+    failed: Option<io::Error>,
 }
 
 impl PendingFile {
@@ -151,7 +179,19 @@ impl PendingFile {
     /// When no file can be created in the directory of `path`.
     pub fn new(path: PathBuf) -> io::Result<Self> {
         let file = temporary_beside(&path)?;
-        Ok(Self { out: BufWriter::with_capacity(BUFFER, file), path })
+        Ok(Self { out: BufWriter::with_capacity(BUFFER, file), path, failed: None })
+    }
+
+    /// Keeps a copy of the first error: writers in other libraries pass on their own.
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let (Err(error), None) = (&result, &self.failed) {
+            let copy = match error.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(error.kind(), error.to_string()),
+            };
+            self.failed = (error.kind() != io::ErrorKind::Interrupted).then_some(copy);
+        }
+        result
     }
 
     /// The name that the file will have.
@@ -187,11 +227,28 @@ impl PendingFile {
 
 impl Write for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        let written = self.out.write(bytes);
+        self.noted(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let flushed = self.out.flush();
+        self.noted(flushed)
+    }
+}
+
+/// Writers of some formats read again what they have written.
+impl Read for PendingFile {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.out.flush().and_then(|()| self.out.get_mut().read(bytes));
+        self.noted(read)
+    }
+}
+
+impl Seek for PendingFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        let place = self.out.seek(position);
+        self.noted(place)
     }
 }
 
@@ -304,6 +361,28 @@ mod tests {
     }
 
     #[test]
+    fn a_file_can_be_written_out_of_order() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("points.laz");
+        let file = OutputFile::new(&path).expect("a place");
+        let wrote = file.write_seekable(|out| {
+            out.write_all(b"....end").and_then(|()| out.seek(SeekFrom::Start(0))).expect("bytes");
+            out.write_all(b"head").expect("bytes");
+            Ok::<_, OutputError>(7)
+        });
+        assert_eq!(wrote.expect("a file"), 7);
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "headend");
+        let failed = file.write_seekable(|out| {
+            out.write_all(b"half").expect("bytes");
+            out.failed = Some(io::Error::other("no more"));
+            Ok::<_, OutputError>(())
+        });
+        assert!(failed.expect_err("an error").to_string().ends_with("points.laz`: no more"));
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "headend");
+        assert_eq!(names(place.path()), ["points.laz"]);
+    }
+
+    #[test]
     fn a_durable_file_has_all_its_bytes() {
         let place = tempfile::tempdir().expect("a directory");
         let path = place.path().join("part.jsonl");
@@ -373,6 +452,8 @@ mod tests {
     fn a_device_is_written_directly() {
         let null = OutputFile::new(Path::new("/dev/null")).expect("a device");
         null.write(|out| out.write_all(b"gone")).expect("written");
+        let refused = null.write_seekable(|_| Ok::<_, OutputError>(())).expect_err("no file");
+        assert!(refused.to_string().ends_with("it is a pipe or a device; name a file on a disk"));
         assert!(!null.is_same_file(&OutputFile::new(Path::new("/dev/null")).expect("a device")));
     }
 }

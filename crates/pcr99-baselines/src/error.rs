@@ -30,6 +30,12 @@ pub enum Error {
         /// Name of the method.
         method: &'static str,
     },
+    /// Only the default method takes a known vertical.
+    #[error("method `{method}` does not take a known vertical: remove it, or use the default method")]
+    Vertical {
+        /// Name of the method.
+        method: &'static str,
+    },
     /// The tables that the method keeps of all pairs of matches would be too large.
     #[error(
         "method `{method}` needs {needed_mib} MiB for {matches} matches, more than the {LARGEST_TABLE_MIB} MiB it may \

@@ -258,6 +258,9 @@ impl Ask<'_> {
         if self.pairs.differ_in_noise() {
             return Err(Error::StandardDeviations { method: self.method.name() });
         }
+        if self.pairs.vertical().is_some() {
+            return Err(Error::Vertical { method: self.method.name() });
+        }
         let mut clock = Clock::start();
         baseline.reserve(self.method.name(), self.pairs.len())?;
         let prepared = Prepared::new(self.pairs, self.scale, self.threshold);

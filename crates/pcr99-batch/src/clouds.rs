@@ -75,6 +75,17 @@ impl Clouds {
         cloud.clone()
     }
 
+    /// The prepared cloud of a file.
+    ///
+    /// # Errors
+    /// The message why it cannot be used.
+    pub fn prepared(&self, path: &Path) -> Result<Arc<PreparedCloud>, String> {
+        let file = StampedFile::now(path.to_path_buf());
+        let cloud = self.get(&file, &mut Input::default());
+        self.settle(&[file]);
+        cloud
+    }
+
     /// Measures the clouds of a finished pair, and drops old clouds when the cache is too large.
     pub(crate) fn settle(&self, files: &[StampedFile]) {
         let mut guard = self.lock();

@@ -94,7 +94,7 @@ pub use parts::write_part;
 pub use record::Record;
 pub use remote::Receipt;
 pub use row::{Input, Row};
-pub use run::{Ended, Matched, Progress, RunOptions, run, run_and_see};
+pub use run::{Ended, Matched, Progress, RunOptions, run, run_and_see, run_sharing};
 pub use settings::{Kind, SettingError, Settings};
 pub use stamp::Stamp;
 pub use summary::Summary;

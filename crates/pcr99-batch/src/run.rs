@@ -114,6 +114,23 @@ pub fn run_and_see(
     progress: &mut dyn FnMut(&Progress),
     seen: &mut dyn FnMut(&Record, Option<Matched>),
 ) -> Result<Ended, Error> {
+    let clouds = Arc::new(Clouds::new(options.cache));
+    run_sharing(manifest, directory, options, &clouds, interrupted, progress, seen)
+}
+
+/// Runs a batch as [`run_and_see`] does, with a cache of clouds that the caller shares with other work.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_sharing(
+    manifest: &Manifest,
+    directory: &mut Directory,
+    options: &RunOptions,
+    clouds: &Arc<Clouds>,
+    interrupted: Interrupted<'_>,
+    progress: &mut dyn FnMut(&Progress),
+    seen: &mut dyn FnMut(&Record, Option<Matched>),
+) -> Result<Ended, Error> {
     let all = manifest.rows().len();
     let mut state = Progress { all, before: finished(manifest, directory), made: 0, failed: 0 };
     progress(&state);
@@ -130,7 +147,6 @@ pub fn run_and_see(
     let todo: Vec<&Row> = rows.filter(|row| !directory.is_finished(row)).collect();
     let threads = options.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let workers = threads.min(todo.len());
-    let clouds = Arc::new(Clouds::new(options.cache));
     let running = directory.running();
     running.clear();
 
@@ -138,7 +154,7 @@ pub fn run_and_see(
     let stop = || broken.load(Ordering::Relaxed) || interrupted();
     let outbox = Outbox::new(workers, options.chunk.get());
     let work = |_presence: Presence<'_>, mut slot: Slot| {
-        Worker::new(Arc::clone(&clouds), threads / workers.max(1)).inside(|worker| {
+        Worker::new(Arc::clone(clouds), threads / workers.max(1)).inside(|worker| {
             while let Some(row) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                 slot.begin(row.fingerprint(manifest.base()));
                 let Some(record) = worker.run(row, manifest.base(), &stop) else { return };

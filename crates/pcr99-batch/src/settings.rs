@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pcr99::Similarity;
 use pcr99_cloud::Refinement;
 use pcr99_plan::{
-    Expected, GivenScale, Method, PlanError, RegisterOptions, RegisterPlan, SolveOptions, SolvePlan, text,
+    Expected, GivenScale, GivenVertical, Method, PlanError, RegisterOptions, RegisterPlan, SolveOptions,
+    SolvePlan, text,
 };
 
 /// Kind of the inputs of a row.
@@ -55,6 +56,10 @@ pub struct Settings {
     pub miss_probability: Option<f64>,
     /// Distance between targets up to which neighbouring wrong matches are alike, in target units; default: measured. For matches.
     pub correlation_length: Option<f64>,
+    /// Direction that is up on each side; default: unknown.
+    pub vertical: Option<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees; default 0.
+    pub tilt: Option<f64>,
     /// Edge of the voxels in target units; default: from the data. For clouds.
     pub voxel: Option<f64>,
     /// How the pose is refined. For clouds.
@@ -105,7 +110,7 @@ pub enum SettingError {
 }
 
 /// Name of each option, and the inputs that it is for; `None`: for both.
-const OPTIONS: [(&str, Option<Kind>); 13] = [
+const OPTIONS: [(&str, Option<Kind>); 15] = [
     ("scale", None),
     ("threshold", Some(Kind::Matches)),
     ("method", Some(Kind::Matches)),
@@ -113,6 +118,8 @@ const OPTIONS: [(&str, Option<Kind>); 13] = [
     ("effort", Some(Kind::Matches)),
     ("miss_probability", Some(Kind::Matches)),
     ("correlation_length", Some(Kind::Matches)),
+    ("vertical", None),
+    ("tilt", None),
     ("voxel", Some(Kind::Clouds)),
     ("refine", Some(Kind::Clouds)),
     ("initial", Some(Kind::Clouds)),
@@ -151,6 +158,8 @@ impl Settings {
             "effort" => self.effort = Some(whole(text).map_err(wrong)?),
             "miss_probability" => self.miss_probability = Some(number()?),
             "correlation_length" => self.correlation_length = Some(number()?),
+            "vertical" => self.vertical = Some(text.parse().map_err(wrong)?),
+            "tilt" => self.tilt = Some(number()?),
             "voxel" => self.voxel = Some(number()?),
             "refine" => self.refine = Some(text::refinement(text).map_err(wrong)?),
             "initial" => self.initial = Some(text.into()),
@@ -172,6 +181,8 @@ impl Settings {
             self.effort.map(|pairs| pairs.to_string()),
             number(self.miss_probability),
             number(self.correlation_length),
+            self.vertical.map(|vertical| vertical.to_string()),
+            number(self.tilt),
             number(self.voxel),
             self.refine.map(|refine| text::refinement_name(refine).to_owned()),
             self.initial.as_deref().map(str::to_owned),
@@ -198,6 +209,9 @@ impl Settings {
                 .miss_probability
                 .or(defaults.miss_probability.filter(|_| matches && is_default)),
             correlation_length: self.correlation_length.or(defaults.correlation_length.filter(|_| matches)),
+            // The tilt belongs to the vertical that it was given with.
+            tilt: self.tilt.or(defaults.tilt.filter(|_| is_default && self.vertical.is_none())),
+            vertical: self.vertical.or(defaults.vertical.filter(|_| is_default)),
             voxel: self.voxel.or(defaults.voxel.filter(|_| !matches)),
             refine: self.refine.or(defaults.refine.filter(|_| !matches)),
             initial: self.initial.or_else(|| defaults.initial.clone().filter(|_| !matches)),
@@ -248,6 +262,8 @@ impl Settings {
             effort: self.effort,
             miss_probability: self.miss_probability,
             correlation_length: self.correlation_length,
+            vertical: self.vertical,
+            tilt: self.tilt,
             ..SolveOptions::default()
         })
     }
@@ -260,6 +276,8 @@ impl Settings {
             refine: self.refine,
             initial,
             is_local: false,
+            vertical: self.vertical,
+            tilt: self.tilt,
             candidates: self.candidates,
             threads: None,
             time_limit: self.time_limit,
@@ -398,7 +416,9 @@ mod tests {
             let refine = [Refinement::PointToPlane, Refinement::PointToPoint, Refinement::None][which as usize];
             let settings = Settings {
                 scale: Some(scale), threshold: Some(low), method: Some(Method::ALL[method]), memory_budget: Some(mib),
-                effort: Some(seed), miss_probability: Some(more), correlation_length: Some(low), voxel: Some(more), refine: Some(refine),
+                effort: Some(seed), miss_probability: Some(more), correlation_length: Some(low),
+                vertical: Some(GivenVertical { source: Some([low, 0.0, -more]), target: Some([0.0, 1.0, low]) }), tilt: Some(more),
+                voxel: Some(more), refine: Some(refine),
                 initial: Some(initial.as_str().into()), candidates: Some(count), time_limit: Some(low), seed: Some(seed),
             };
             let cells = settings.cells();

@@ -67,7 +67,7 @@ fn indexed_matches([source, target]: [&Path; 2], indices: &Path, note: impl Fn(&
 }
 
 /// Matches as a table of coordinates.
-fn listed_matches(path: &Path) -> Result<Given> {
+pub(crate) fn listed_matches(path: &Path) -> Result<Given> {
     let mut clock = Clock::start();
     let (name, Matches { source, target, weights, standard_deviations }) = if path.as_os_str() == "-" {
         ("standard input".to_owned(), read_matches_text(io::stdin().lock(), "standard input")?)

@@ -7,11 +7,14 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use pcr99::{Covariance, Evidence, Registration, Similarity, Status};
+use pcr99::{Counters, Covariance, Evidence, Registration, Similarity, Status};
 use pcr99_cloud::{CloudRegistration, OutputFile};
 use pcr99_document::{Document, LocalTransform};
 
 use crate::{args::Format, say};
+
+/// Largest number of poses that a summary lists beside the best candidate.
+const MOST_LISTED: usize = 11;
 
 /// Destination of a result, checked before any work is done for it.
 #[derive(Debug)]
@@ -120,6 +123,7 @@ fn warn(document: &Document, format: Format, is_quiet: bool) {
 pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     let mut text = status_line(found.status, &found.reason()) + "\n";
     text += &transform_lines(found.target_from_source.as_ref(), found.status);
+    text += &equivalent_lines(found);
     if let Some(fit) = &found.assessment {
         let _ = writeln!(
             text,
@@ -152,6 +156,21 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
     text
 }
 
+/// What fits as well as the best candidate, one line each; empty where nothing does.
+fn equivalent_lines(found: &CloudRegistration) -> String {
+    let mut text = String::new();
+    for motion in &found.free_motions {
+        let _ = writeln!(text, "  fits as well  after {}", motion.sentence(found.voxel));
+    }
+    for relation in found.poses.iter().filter_map(|pose| pose.relation.as_ref()).take(MOST_LISTED) {
+        let _ = writeln!(text, "  fits as well  {relation}");
+    }
+    if let Some(more @ 1..) = found.poses.len().checked_sub(1 + MOST_LISTED) {
+        let _ = writeln!(text, "  fits as well  {more} more; --json lists all of them");
+    }
+    text
+}
+
 /// Summary of a registration from matches.
 pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
     let mut text = verdict(found) + "\n";
@@ -165,8 +184,11 @@ pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
     if let Some(found) = &found.evidence {
         let _ = writeln!(text, "  evidence     {}; inliers {}", evidence(found), places(found.inlier_places));
     }
-    let stopped = found.stopped_because.as_str().replace('_', " ");
-    let _ = writeln!(text, "  searched     {}; stopped: {stopped}", searched(found));
+    // A transform from elsewhere was not searched for.
+    if found.counters != Counters::default() {
+        let stopped = found.stopped_because.as_str().replace('_', " ");
+        let _ = writeln!(text, "  searched     {}; stopped: {stopped}", searched(found));
+    }
     let _ = writeln!(text, "  time         {}", stage_times(&found.seconds));
     let _ = writeln!(text, "  method       {method}");
     text

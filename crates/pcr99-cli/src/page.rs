@@ -5,13 +5,20 @@ use std::{ffi::OsString, path::Path};
 use anyhow::{Result, ensure};
 use pcr99_cloud::OutputFile;
 use pcr99_document::PROGRAM;
-use pcr99_page::{RegistrationPage, RegistrationView};
+use pcr99_page::{RegistrationPage, RegistrationView, ReportHead};
 
-use crate::{args::Args, output::Sink, watch::Busy};
+use crate::{
+    args::{Args, PageHead},
+    output::Sink,
+    watch::Busy,
+};
 
-/// A file for a page.
+/// A file for a page, and the head of the page.
 #[derive(Debug)]
-pub(crate) struct PageFile(Sink);
+pub(crate) struct PageFile {
+    sink: Sink,
+    head: ReportHead,
+}
 
 impl PageFile {
     /// The file of the option `page`, if it can be written and differs from `others`, which are named by their options.
@@ -21,20 +28,35 @@ impl PageFile {
         for (option, other) in others {
             ensure!(!sink.is_same_file(other), "{option} and --page name the same file: give each its own");
         }
-        Ok(Some(Self(sink)))
+        Ok(Some(Self { sink, head: ReportHead::default() }))
+    }
+
+    /// As [`new`](Self::new), with a head, which is an error without a page.
+    pub(crate) fn with_head(
+        path: Option<&Path>,
+        others: &[(&str, &Sink)],
+        head: &PageHead,
+    ) -> Result<Option<Self>> {
+        let head = head.head();
+        ensure!(
+            path.is_some() || head.is_empty(),
+            "--title, --project, --author and --date are parts of the page: add --page FILE"
+        );
+        Ok(Self::new(path, others)?.map(|page| Self { head, ..page }))
     }
 
     /// Writes a page with these views.
     pub(crate) fn write(self, args: &Args, views: impl IntoIterator<Item = RegistrationView>) -> Result<()> {
         let _busy = Busy::start("writing the page".to_owned(), args.quiet);
-        let page = RegistrationPage::new(PROGRAM).with_command(&args.command_line);
+        let page =
+            RegistrationPage::new(PROGRAM).with_command(&args.command_line).with_head(self.head.clone());
         let page = views.into_iter().fold(page, RegistrationPage::with_view);
         self.write_html(&page.to_html())
     }
 
     /// Writes a finished page.
     pub(crate) fn write_html(self, html: &str) -> Result<()> {
-        self.0.write(|out| out.write_all(html.as_bytes()))
+        self.sink.write(|out| out.write_all(html.as_bytes()))
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn of_clouds(found: &CloudRegistration, params: &RegisterParams) -> S
         );
         let _ = writeln!(text, "the rival is not refuted because {}", rival.not_refuted_because);
     }
-    text += &doubt_line(found.doubt.map(|doubt| (doubt.code(), doubt.to_string())));
+    text += &doubt_line(found.doubt.map(|doubt| (doubt.code(), found.reason())));
     let _ = writeln!(text, "time: {}", stage_times(&found.seconds));
     text
 }

@@ -1,4 +1,4 @@
-//! Watches over long work: the time limit, Ctrl-C, and a progress line on a terminal.
+//! Watches over long work: the time limit, Ctrl-C, and progress: a line on a terminal, or with `--progress plain` a line every ten seconds.
 
 use std::{
     sync::{
@@ -9,11 +9,57 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use pcr99::stop::StopRequest;
 use pcr99_plan::Deadline;
 
+use crate::{args::Progress, say};
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether progress is printed as plain lines.
+static PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// Chooses how progress is shown from now on.
+pub(crate) fn show(progress: Progress) {
+    PLAIN.store(progress == Progress::Plain, Ordering::Relaxed);
+}
+
+/// Whether progress is printed as plain lines.
+pub(crate) fn is_plain() -> bool {
+    PLAIN.load(Ordering::Relaxed)
+}
+
+/// Where a progress bar is drawn: nowhere when `quiet`, and nowhere when plain lines take its place.
+pub(crate) fn target(quiet: bool) -> ProgressDrawTarget {
+    if quiet || is_plain() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+}
+
+/// Time between two plain lines.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Plain lines about progress, one every ten seconds.
+pub(crate) struct Lines {
+    /// Time of the last line; `None` where no lines are printed.
+    last: Option<Instant>,
+}
+
+impl Lines {
+    /// Lines if `is_wanted`.
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        Self { last: is_wanted.then(Instant::now) }
+    }
+
+    /// Prints `line` if it is time.
+    pub(crate) fn say(&mut self, line: impl FnOnce() -> String) {
+        if let Some(last) = self.last.filter(|last| last.elapsed() >= LINE_EVERY) {
+            // Late lines do not delay the next ones.
+            let late = last.elapsed().as_nanos() % LINE_EVERY.as_nanos();
+            self.last = Instant::now().checked_sub(Duration::from_nanos(late as u64)).or(self.last);
+            say(&line());
+        }
+    }
+}
 
 /// Exit status of an interrupted program, by convention 128 + SIGINT.
 const INTERRUPTED_STATUS: i32 = 130;
@@ -43,13 +89,16 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct Watch {
     deadline: Deadline,
     line: ProgressBar,
+    /// Prints plain lines.
+    _lines: Busy,
 }
 
 impl Watch {
     /// Watches over a search until the deadline; `quiet` shows no progress line.
     pub(crate) fn start(deadline: Deadline, quiet: bool) -> Self {
         listen();
-        Self { deadline, line: if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() } }
+        let line = ProgressBar::with_draw_target(None, target(quiet));
+        Self { deadline, line, _lines: Busy::start("searching".to_owned(), quiet || !is_plain()) }
     }
 
     /// The answer to a search that asks whether to stop.
@@ -87,23 +136,32 @@ pub(crate) struct Busy {
 impl Busy {
     /// Shows `what` and the elapsed time until it is dropped; `quiet` shows nothing.
     pub(crate) fn start(what: String, quiet: bool) -> Self {
-        let line = ProgressBar::no_length();
-        if quiet || line.is_hidden() {
+        let line = ProgressBar::with_draw_target(None, target(quiet));
+        let lines = is_plain() && !quiet;
+        if line.is_hidden() && !lines {
             return Self { end: None, waiting: None };
         }
         let (end, ended) = mpsc::channel::<()>();
-        let waiting = thread::spawn(move || {
+        let show = move || {
             let start = Instant::now();
-            let mut wait = PROGRESS_DELAY;
+            let [mut wait, interval] =
+                if lines { [LINE_EVERY; 2] } else { [PROGRESS_DELAY, PROGRESS_INTERVAL] };
             while ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
-                line.set_style(indicatif::ProgressStyle::default_spinner());
-                line.set_message(format!("{what}, {:.0} s", start.elapsed().as_secs_f64()));
-                line.tick();
-                wait = PROGRESS_INTERVAL;
+                let message = format!("{what}, {:.0} s", start.elapsed().as_secs_f64());
+                if lines {
+                    say(&message);
+                } else {
+                    line.set_style(indicatif::ProgressStyle::default_spinner());
+                    line.set_message(message);
+                    line.tick();
+                }
+                wait = interval;
             }
             line.finish_and_clear();
-        });
-        Self { end: Some(end), waiting: Some(waiting) }
+        };
+        // Without a thread there is no progress, and the work goes on.
+        let waiting = thread::Builder::new().spawn(show).ok();
+        Self { end: Some(end), waiting }
     }
 }
 

@@ -108,6 +108,7 @@ fn poses(criterion: &mut Criterion) {
         target: &sampled[1],
         refinement: Refinement::PointToPlane,
         with_scale: false,
+        up: None,
         faces: true,
         points: 1000,
     };

@@ -1,10 +1,10 @@
-//! The verdict on generated scenes: `cargo run --release -p pcr99-cloud --example families -- [SEEDS] [FILTER] [all|wrong|viewpoints|initial]`.
+//! The verdict on generated scenes: `cargo run --release -p pcr99-cloud --example families -- [SEEDS] [FILTER] [all|wrong|viewpoints|initial|vertical]`.
 //!
 //! SEEDS is a range such as `1..20`. FILTER is `-` for the families of usual scenes, `attacks` for the families that tempt to a wrong pose, or a
 //! part of the names of either. Right is within 15° and 6 voxels, and within a quarter of the distance after which the scene repeats itself; all right poses
 //! of a symmetric object count. Where the scans leave the pose open, each registered pose is wrong. The column `ambig.` counts what was not
 //! registered because it is ambiguous. `all` prints every pair, `wrong` those that are wrong and registered; `viewpoints` gives the positions of the sensors, `initial` gives a wrong initial pose
-//! (the right one on even seeds).
+//! (the right one on even seeds), `vertical` the direction that is up.
 
 #![allow(clippy::print_stdout, reason = "the table is its output")]
 #![allow(unreachable_pub, reason = "shared with the tests")]
@@ -13,7 +13,7 @@
 mod scenes;
 
 use cpu_time::ProcessTime;
-use pcr99::{Similarity, random::Random};
+use pcr99::{Similarity, Vertical, random::Random};
 use pcr99_cloud::{Doubt, PreparedCloud, RawCloud, RegisterParams, register};
 use scenes::{ATTACKS, FAMILIES, Family, Judgement, Scans};
 
@@ -35,7 +35,7 @@ fn main() {
         for seed in seeds.clone() {
             let scans = make(seed);
             let start = ProcessTime::now();
-            let found = run(&scans, seed, has("viewpoints"), has("initial"));
+            let found = run(&scans, seed, has("viewpoints"), has("initial"), has("vertical"));
             cpu.push(start.elapsed().as_secs_f64());
             let pose = found.target_from_source.expect("a pose");
             let kind = match scans.judge(&pose, found.voxel, found.is_registered()) {
@@ -88,6 +88,7 @@ fn run(
     seed: u64,
     with_viewpoints: bool,
     with_initial_pose: bool,
+    with_vertical: bool,
 ) -> pcr99_cloud::CloudRegistration {
     let viewpoints = scans.viewpoints.filter(|_| with_viewpoints);
     let prepare = |points: &[[f64; 3]], k: usize| {
@@ -96,6 +97,9 @@ fn run(
     };
     let (source, target) = (prepare(&scans.source, 0), prepare(&scans.target, 1));
     let mut params = RegisterParams::new();
+    if with_vertical {
+        params = params.with_vertical(Vertical::new(scans.up, [0.0, 0.0, 1.0]).expect("a direction"));
+    }
     if with_initial_pose {
         let truth = scans.truth.unwrap_or(Similarity::IDENTITY);
         params = params.with_initial(if seed.is_multiple_of(2) {

@@ -154,6 +154,28 @@ pub enum Problem {
         /// The feature of this crate that reads it.
         feature: &'static str,
     },
+    /// A file that is read twice is a pipe or a device.
+    #[error("it is read twice, so it must be a file on a disk; save it first")]
+    ReadTwice,
+    /// A copy would have another format.
+    #[error("a copy of it cannot be written to {output}, whose extension names another format; convert it")]
+    OtherFormat {
+        /// The copy, quoted.
+        output: String,
+    },
+    /// Doubles cannot tell the moved points apart.
+    #[error(
+        "moved, its coordinates reach {coordinate:e}, where doubles are {spacing:e} apart, which is too coarse for a cloud that is {extent:e} long; \
+         use a transform to a place nearer to the origin"
+    )]
+    Far {
+        /// Largest coordinate of the moved points.
+        coordinate: f64,
+        /// Distance of neighbouring doubles there.
+        spacing: f64,
+        /// Extent of the moved points before rounding.
+        extent: f64,
+    },
     /// NaN or infinity in a match.
     #[error("{value} is not a finite number; remove this match or correct it")]
     NotFinite {

@@ -36,14 +36,15 @@
 //! | index pairs between two clouds | [`read_indices`] | text, `.npy` (N×2) |
 //! | a transform | [`read_transform`] | text, 4×4 |
 //!
-//! [`write_cloud`] writes clouds, [`write_matches`] writes matches as text, and [`OutputFile`] writes any file completely or not at all.
+//! [`MemoryFile`] does the same without a disk. [`write_cloud`] writes clouds, [`read_cloud_file`] reads one with all further attributes, [`copy_cloud`] copies a file with moved points and everything else
+//! as it is, [`cloud_info`] describes a file, [`write_matches`] writes matches as text, and [`OutputFile`] writes any file completely or not at all.
 //!
 //! | cloud format | read | normals | colours | intensity | viewpoint | written |
 //! |---|---|---|---|---|---|---|
 //! | `.ply` | ASCII, both binary orders | yes | yes | yes | | binary |
 //! | `.pcd` | ASCII, binary, compressed | yes | yes | yes | yes | binary |
-//! | `.las`, `.laz` (feature `las`) | 1.0 to 1.4 | | yes | yes | | |
-//! | `.e57` (feature `e57`) | all scans, posed | yes | yes | yes | of a single scan | |
+//! | `.las`, `.laz` (feature `las`) | 1.0 to 1.4 | | yes | yes | | 1.4 |
+//! | `.e57` (feature `e57`) | all scans, posed, or one | yes | yes | yes | of a single scan | one scan |
 //! | `.xyz`, `.txt`, `.asc`, `.csv`, `.pts` and others | text | yes | yes | yes | | all but `.pts` |
 //! | `.npy` | N×3 or wider | yes | yes | yes | | doubles |
 //! | `.obj` | vertices | yes | yes | | | |
@@ -105,8 +106,9 @@ pub mod register;
 pub use cloud::{Attribute, Cloud, UnequalLengths};
 pub use error::{FileError, Place, Problem};
 pub use files::{
-    CloudFormat, Matches, OutputError, OutputFile, Written, read_cloud, read_indices, read_matches,
-    read_matches_text, read_points, read_transform, write_cloud, write_matches,
+    CloudFile, CloudFormat, CloudInfo, Column, Copied, Matches, MemoryFile, OutputError, OutputFile, Written,
+    cloud_info, copy_cloud, is_copy, points_unit_hint, read_cloud, read_cloud_file, read_indices,
+    read_matches, read_matches_text, read_points, read_transform, unit_hint, write_cloud, write_matches,
 };
 pub use prepare::{PreparedCloud, RawCloud};
 pub use refine::Refinement;

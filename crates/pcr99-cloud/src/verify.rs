@@ -93,6 +93,18 @@ pub fn free_space_fraction(
     viewpoint: [f64; 3],
     voxel: f64,
 ) -> f64 {
+    let (in_front, in_view) = seen_through(from, to, pose, viewpoint, voxel);
+    if in_view == 0 { 0.0 } else { in_front.len() as f64 / in_view as f64 }
+}
+
+/// The points that the sensor saw through, and the number of points in its view; see [`free_space_fraction`].
+pub(crate) fn seen_through(
+    from: &SampledCloud,
+    to: &SampledCloud,
+    pose: &Similarity,
+    viewpoint: [f64; 3],
+    voxel: f64,
+) -> (Vec<usize>, usize) {
     let mut depths: Vec<f64> = to.points.iter().map(|&p| distance_sq(p, viewpoint).sqrt()).collect();
     let typical = lower_median(&mut depths).unwrap_or(0.0).max(voxel);
     // Two voxels wide, so that no bin on a surface is empty by chance; at most about 15°.
@@ -107,9 +119,9 @@ pub fn free_space_fraction(
         }
         seen[bin] = seen[bin].min(depth);
     }
-    let (mut in_view, mut in_front) = (0_usize, 0_usize);
+    let (mut in_view, mut in_front) = (0_usize, Vec::new());
     let stride = from.points.len().div_ceil(VOTERS).max(1);
-    for &p in from.points.iter().step_by(stride) {
+    for (i, &p) in from.points.iter().enumerate().step_by(stride) {
         let Some((key, depth)) = direction(minus(pose.apply(p), viewpoint), step) else { continue };
         let bin = table.number(key);
         if bin == seen.len() {
@@ -120,10 +132,12 @@ pub fn free_space_fraction(
         if seen[bin] > 0.0 {
             in_view += 1;
             // A slanted surface spans some depth within one bin.
-            in_front += usize::from(depth + 3.0 * voxel + step * seen[bin] < seen[bin]);
+            if depth + 3.0 * voxel + step * seen[bin] < seen[bin] {
+                in_front.push(i);
+            }
         }
     }
-    if in_view == 0 { 0.0 } else { in_front as f64 / in_view as f64 }
+    (in_front, in_view)
 }
 
 /// Bin of a direction, and the distance.

@@ -61,9 +61,9 @@ const BESIDE_PLANE: f64 = 3.0;
 /// orientation of normals is not used.
 const CLEAR_SIDES: f64 = 0.6;
 
-/// The vote of one point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Vote {
+/// The vote of one point on a pose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Vote {
     /// The same surface is there.
     For,
     /// Another surface is there, at an angle.
@@ -72,6 +72,21 @@ pub(crate) enum Vote {
     Against,
     /// The other cloud tells nothing about the place.
     Silent,
+}
+
+impl Vote {
+    /// All values.
+    pub const ALL: [Self; 4] = [Self::For, Self::Askew, Self::Against, Self::Silent];
+
+    /// The word for people and pages: `for`, `askew`, `against` or `silent`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::For => "for",
+            Self::Askew => "askew",
+            Self::Against => "against",
+            Self::Silent => "silent",
+        }
+    }
 }
 
 /// The points of both clouds that vote, and their weights.
@@ -182,6 +197,16 @@ impl Voters {
         let distances = votes.iter().map(|vote| vote.distance as f32).collect();
         let votes = votes.iter().map(|vote| vote.vote).collect();
         Votes { votes, distances, assessment, explained: a.explained + b.explained }
+    }
+
+    /// Each vote, with the index of its point in the source or in the target, and the weight of the point.
+    pub(crate) fn located<'a>(&'a self, votes: &'a Votes) -> [Vec<(usize, Vote, f64)>; 2] {
+        let sources = self.picked[0].len();
+        let of = |first: usize, picked: &[usize]| {
+            let vote = |(k, &i): (usize, &usize)| (i, votes.votes[first + k], self.weights[first + k]);
+            picked.iter().enumerate().map(vote).collect()
+        };
+        [of(0, &self.picked[0]), of(sources, &self.picked[1])]
     }
 
     /// Compares the votes on two poses, point by point.
@@ -350,7 +375,7 @@ impl PointVote {
 }
 
 /// Whether the surface continues on all sides of point `i`.
-fn is_surrounded(cloud: &SampledCloud, i: usize, radius: f64) -> bool {
+pub(crate) fn is_surrounded(cloud: &SampledCloud, i: usize, radius: f64) -> bool {
     let (p, n) = (cloud.points[i], cloud.normals()[i]);
     let (mut count, mut sum) = (0, [0.0; 3]);
     cloud.tree.for_each_within(p, radius, |near| {

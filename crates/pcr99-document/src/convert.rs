@@ -3,13 +3,14 @@
 use pcr99::{Registration, Similarity, StopReason};
 use pcr99_cloud::{
     CloudRegistration,
-    register::{CloudSummary, PoseCandidate, PoseRival},
+    register::{self, CloudSummary, PoseCandidate, PoseRival},
     verify::Assessment,
 };
 
 use crate::{
-    CloudCandidate, CloudCounts, CloudDocument, CloudRival, Clouds, Counters, Document, DoubtCode, Evidence,
-    Fit, Kind, MatchCandidate, MatchDocument, MatchRival, NotRefuted, PROGRAM, SCHEMA, Seconds,
+    CloudCandidate, CloudCounts, CloudDocument, CloudRival, Clouds, Counters, Document, DoubtCode,
+    EquivalentPose, Evidence, Fit, FreeMotion, Kind, MatchCandidate, MatchDocument, MatchRival, NotRefuted,
+    PROGRAM, Place, Relation, SCHEMA, Seconds,
 };
 
 /// Method of a registration of clouds.
@@ -111,6 +112,13 @@ impl CloudDocument {
             evidence: matches.map(|m| m.evidence.into()),
             candidates: found.candidates.iter().map(Into::into).collect(),
             rival: found.rival.as_ref().map(Into::into),
+            poses: found.poses.iter().map(Into::into).collect(),
+            free_motions: found
+                .free_motions
+                .iter()
+                .map(|motion| FreeMotion::of(motion, found.voxel))
+                .collect(),
+            place: found.place.map(|place| Place { at: place.at, radius: place.radius, share: place.share }),
             stopped_because: stopped,
             counters: matches.map(|m| m.counters.into()),
             seconds: Some(Seconds::from(&found.seconds)),
@@ -192,5 +200,43 @@ impl From<&PoseRival> for CloudRival {
                 sentence: because.to_string(),
             }),
         }
+    }
+}
+
+impl From<&register::EquivalentPose> for EquivalentPose {
+    fn from(pose: &register::EquivalentPose) -> Self {
+        Self {
+            transform: pose.target_from_source.matrix(),
+            relation: pose.relation.as_ref().map(Into::into),
+            inlier_count: pose.inlier_count,
+            fit: pose.assessment.into(),
+        }
+    }
+}
+
+impl From<&register::Relation> for Relation {
+    fn from(relation: &register::Relation) -> Self {
+        Self {
+            sentence: relation.to_string(),
+            degrees: relation.turn.map(|turn| turn.degrees),
+            axis: relation.turn.map(|turn| turn.axis),
+            through: relation.turn.map(|turn| turn.through),
+            shift: relation.shift,
+            times: relation.times,
+        }
+    }
+}
+
+impl FreeMotion {
+    /// A free motion; places in its sentence are shown to a tenth of `precision`, a length in target units.
+    fn of(motion: &register::FreeMotion, precision: f64) -> Self {
+        let (axis, through, along) = match *motion {
+            register::FreeMotion::Turn { axis, through } => (Some(axis), Some(through), None),
+            register::FreeMotion::Rotation { about } => (None, Some(about), None),
+            register::FreeMotion::Shift { along } => (None, None, Some(along)),
+            // Further kinds have their word and sentence.
+            _ => (None, None, None),
+        };
+        Self { kind: motion.kind().to_owned(), sentence: motion.sentence(precision), axis, through, along }
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use crate::{
-    Accuracy, CloudCandidate, CloudRival, Clouds, Counters, DoubtCode, Error, Evidence, Fit, Inputs, Kind,
-    MatchCandidate, MatchRival, Matrix, Seconds, read, required, schema,
+    Accuracy, CloudCandidate, CloudRival, Clouds, Counters, DoubtCode, EquivalentPose, Error, Evidence, Fit,
+    FreeMotion, Inputs, Kind, MatchCandidate, MatchRival, Matrix, Place, Seconds, read, required, schema,
 };
 
 /// The result of one registration.
@@ -17,6 +17,10 @@ use crate::{
 /// Field `kind` of the JSON object says which of the two it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "documents are few, and a box would be in the way of those who match on them"
+)]
 pub enum Document {
     /// Result of a registration from matches.
     Matches(MatchDocument),
@@ -159,6 +163,14 @@ pub struct CloudDocument {
     /// Another transform that could not be refuted; null without one.
     #[serde(deserialize_with = "required")]
     pub rival: Option<CloudRival>,
+    /// Transforms that fit equally well, the answer first, when the doubt is `ambiguous`; otherwise empty. Those to which a free motion leads are
+    /// not listed again.
+    pub poses: Vec<EquivalentPose>,
+    /// Motions after which the clouds fit as well by any amount. Empty unless the doubt is `ambiguous`.
+    pub free_motions: Vec<FreeMotion>,
+    /// Where most of the votes that raised the doubt are; null for doubts that no votes raise.
+    #[serde(deserialize_with = "required")]
+    pub place: Option<Place>,
     /// Why the search ended; null without a search.
     #[serde(deserialize_with = "required")]
     #[schemars(schema_with = "schema::optional_stop_reason")]
@@ -303,6 +315,13 @@ impl Document {
     /// Wall-clock seconds.
     pub fn seconds(&self) -> Option<&Seconds> {
         either!(self, document => document.seconds.as_ref())
+    }
+
+    /// Replaces the name of the method.
+    #[must_use]
+    pub fn with_method(mut self, method: &str) -> Self {
+        either!(&mut self, document => document.method = method.to_owned());
+        self
     }
 
     /// Adds the names of the input files.

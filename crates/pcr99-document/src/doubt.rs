@@ -24,7 +24,7 @@ pub enum DoubtCode {
     FewPlaces,
     /// The inliers leave the rotation about one axis uncertain.
     LooseRotation,
-    /// Another transform, the rival, explains nearly as much.
+    /// Other transforms explain as much.
     Ambiguous,
     /// A mirrored transform explains clearly more matches, or the mirror image of a cloud fits clearly better.
     Mirrored,
@@ -105,7 +105,7 @@ impl DoubtCode {
                 "The inliers are close together, so one wrongly matched patch could explain all of them."
             }
             Self::LooseRotation => "The inliers do not determine the rotation about one axis.",
-            Self::Ambiguous => "A second transform explains the data nearly as well, and nothing refutes it.",
+            Self::Ambiguous => "Other transforms explain the data as well, and nothing refutes them.",
             Self::Mirrored => "A mirror image fits clearly better than this transform.",
             Self::Unfinished => {
                 "The search was ended before a second transform with as much evidence was ruled out."
@@ -144,8 +144,8 @@ impl DoubtCode {
             Self::FewPlaces => "Provide matches that are spread over the whole object or scene.",
             Self::LooseRotation => "Provide matches farther away from that axis.",
             Self::Ambiguous => {
-                "Compare the candidates. Where the scene is symmetric or repeats itself, a larger part of it or a rough initial pose \
-                 decides."
+                "Compare the candidates. Where the scene is symmetric or repeats itself, a larger part of it decides, or a refinement from \
+                 a rough initial pose."
             }
             Self::Mirrored => {
                 "Check that both sides have the same handedness: exchange two axes of one, or change the sign of one."

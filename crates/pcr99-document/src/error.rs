@@ -1,4 +1,4 @@
-use crate::SCHEMA;
+use crate::{ASSEMBLY_SCHEMA, SCHEMA};
 
 /// Error while reading a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +21,14 @@ pub enum Error {
     /// The document has another schema.
     #[error("this document has schema {found}; this version reads {SCHEMA}: run the registration again")]
     Schema {
+        /// Schema of the document.
+        found: u64,
+    },
+    /// The document of an assembly has another schema.
+    #[error(
+        "this assembly has schema {found}; this version reads {ASSEMBLY_SCHEMA}: assemble the scans again"
+    )]
+    AssemblySchema {
         /// Schema of the document.
         found: u64,
     },

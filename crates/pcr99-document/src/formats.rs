@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pcr99::Similarity;
+use pcr99::{Covariance, Similarity};
 
 use crate::Document;
 
@@ -42,8 +42,7 @@ impl Document {
     /// # Errors
     /// Without a transform, and when its scale is not 1.
     pub fn to_tum(&self, timestamp: f64) -> Result<String, FormatError> {
-        let pose = self.rigid("the format of TUM")?;
-        Ok(format!("{timestamp} {}\n", position_and_quaternion(&pose)))
+        tum_line(&self.pose()?, timestamp)
     }
 
     /// One line of a trajectory in the format of KITTI: the first three rows of the 4×4 matrix.
@@ -51,9 +50,7 @@ impl Document {
     /// # Errors
     /// Without a transform, and when its scale is not 1.
     pub fn to_kitti(&self) -> Result<String, FormatError> {
-        let matrix = self.rigid("the format of KITTI")?.matrix();
-        let numbers: Vec<String> = matrix[..3].iter().flatten().map(f64::to_string).collect();
-        Ok(numbers.join(" ") + "\n")
+        kitti_line(&self.pose()?)
     }
 
     /// An edge of a pose graph in the format of g2o, from the vertex of the target to that of the source: `EDGE_SE3:QUAT`, with the information of the pose.
@@ -61,31 +58,62 @@ impl Document {
     /// # Errors
     /// Without a transform, without a covariance, and when the scale is not 1.
     pub fn to_g2o(&self, target_vertex: u64, source_vertex: u64) -> Result<String, FormatError> {
-        let pose = self.rigid("the format of g2o")?;
+        let pose = self.pose()?;
+        rigid(&pose, "the format of g2o")?;
         let accuracy = self.accuracy().ok_or(FormatError::NoCovariance)?;
-        let information =
-            accuracy.covariance().g2o_information(&pose).map_err(|_| FormatError::NoCovariance)?;
-        let mut line =
-            format!("EDGE_SE3:QUAT {target_vertex} {source_vertex} {}", position_and_quaternion(&pose));
-        for (k, row) in information.iter().enumerate() {
-            for x in &row[k..] {
-                let _ = write!(line, " {x}");
-            }
-        }
-        Ok(line + "\n")
+        g2o_edge(&pose, &accuracy.covariance(), target_vertex, source_vertex)
     }
 
-    /// The transform, when it is rigid.
-    fn rigid(&self, format: &'static str) -> Result<Similarity, FormatError> {
-        let pose = self
-            .target_from_source()
-            .ok_or_else(|| FormatError::Nothing { reason: self.reason().to_owned() })?;
-        let scale = pose.scale();
-        if (scale - 1.0).abs() > RIGID {
-            return Err(FormatError::Scaled { scale, format });
-        }
-        Ok(pose)
+    /// The transform, if there is one.
+    fn pose(&self) -> Result<Similarity, FormatError> {
+        self.target_from_source().ok_or_else(|| FormatError::Nothing { reason: self.reason().to_owned() })
     }
+}
+
+/// One line of a trajectory in the format of TUM: `timestamp tx ty tz qx qy qz qw`.
+///
+/// # Errors
+/// When the scale is not 1.
+pub fn tum_line(pose: &Similarity, timestamp: f64) -> Result<String, FormatError> {
+    rigid(pose, "the format of TUM")?;
+    Ok(format!("{timestamp} {}\n", position_and_quaternion(pose)))
+}
+
+/// One line of a trajectory in the format of KITTI: the first three rows of the 4×4 matrix.
+///
+/// # Errors
+/// When the scale is not 1.
+pub fn kitti_line(pose: &Similarity) -> Result<String, FormatError> {
+    rigid(pose, "the format of KITTI")?;
+    let numbers: Vec<String> = pose.matrix()[..3].iter().flatten().map(f64::to_string).collect();
+    Ok(numbers.join(" ") + "\n")
+}
+
+/// An edge of a pose graph in the format of g2o: `EDGE_SE3:QUAT`, with the information of the pose.
+///
+/// # Errors
+/// When the scale is not 1, or the covariance is not finite at the origin of the source.
+pub fn g2o_edge(
+    pose: &Similarity,
+    covariance: &Covariance,
+    target_vertex: u64,
+    source_vertex: u64,
+) -> Result<String, FormatError> {
+    rigid(pose, "the format of g2o")?;
+    let information = covariance.g2o_information(pose).map_err(|_| FormatError::NoCovariance)?;
+    let mut line = format!("EDGE_SE3:QUAT {target_vertex} {source_vertex} {}", position_and_quaternion(pose));
+    for (k, row) in information.iter().enumerate() {
+        for x in &row[k..] {
+            let _ = write!(line, " {x}");
+        }
+    }
+    Ok(line + "\n")
+}
+
+/// Checks that a transform has no scale.
+fn rigid(pose: &Similarity, format: &'static str) -> Result<(), FormatError> {
+    let scale = pose.scale();
+    if (scale - 1.0).abs() > RIGID { Err(FormatError::Scaled { scale, format }) } else { Ok(()) }
 }
 
 /// `tx ty tz qx qy qz qw`.

@@ -15,6 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod assembly;
+
 mod convert;
 
 mod document;
@@ -42,15 +44,19 @@ mod seconds;
 #[cfg(test)]
 mod tests;
 
+pub use assembly::{
+    ASSEMBLY_SCHEMA, AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, LoopErrors,
+    PoseAccuracy, ScanStatus,
+};
 pub use document::{CloudDocument, Document, MatchDocument};
 pub use doubt::DoubtCode;
 pub use error::Error;
-pub use formats::FormatError;
+pub use formats::{FormatError, g2o_edge, kitti_line, tum_line};
 pub use local::LocalTransform;
 pub use pair::PairResult;
 pub use parts::{
-    Accuracy, CloudCandidate, CloudCounts, CloudRival, Clouds, Counters, Evidence, Fit, Inputs, Kind,
-    MatchCandidate, MatchRival, Matrix, NotRefuted,
+    Accuracy, CloudCandidate, CloudCounts, CloudRival, Clouds, Counters, EquivalentPose, Evidence, Fit,
+    FreeMotion, Inputs, Kind, MatchCandidate, MatchRival, Matrix, NotRefuted, Place, Relation,
 };
 pub use schema::json_schema;
 pub use seconds::Seconds;

@@ -208,6 +208,73 @@ pub struct CloudRival {
     pub not_refuted_because: Option<NotRefuted>,
 }
 
+/// A transform under which the clouds fit as well as under the answer, or the answer itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct EquivalentPose {
+    /// The transform from source to target.
+    pub transform: Matrix,
+    /// How it relates to the answer; null for the answer itself.
+    #[serde(deserialize_with = "required")]
+    pub relation: Option<Relation>,
+    /// Number of matches that it explains; 0 without matches.
+    pub inlier_count: usize,
+    /// How well the clouds fit under it.
+    pub fit: Fit,
+}
+
+/// The motion that leads from where the answer puts the source to where another transform puts it, in target coordinates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Relation {
+    /// The motion for people, for instance `turned by 180° about the axis (0, 0, 1) through (1.2, 3.4, 0.5)`.
+    pub sentence: String,
+    /// Angle of the turn in degrees, above 0 and below 360; null without a turn.
+    #[serde(deserialize_with = "required")]
+    pub degrees: Option<f64>,
+    /// Direction of the axis, a unit vector whose largest component is positive; null without a turn.
+    #[serde(deserialize_with = "required")]
+    pub axis: Option<[f64; 3]>,
+    /// A point of the axis; null without a turn.
+    #[serde(deserialize_with = "required")]
+    pub through: Option<[f64; 3]>,
+    /// Shift of the centre of the source, in target units: along the axis after a turn.
+    pub shift: [f64; 3],
+    /// Size of the source divided by that under the answer.
+    pub times: f64,
+}
+
+/// A motion after which the clouds fit as well, by any amount, in target coordinates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct FreeMotion {
+    /// `turn`: about an axis. `rotation`: about a point. `shift`: along a direction.
+    pub kind: String,
+    /// The motion for people, for instance `any turn about the axis (0, 0, 1) through (1.2, 3.4, 0.5)`.
+    pub sentence: String,
+    /// Direction of the axis of a turn, a unit vector; otherwise null.
+    #[serde(deserialize_with = "required")]
+    pub axis: Option<[f64; 3]>,
+    /// A point of the axis of a turn, or the centre of a rotation; otherwise null.
+    #[serde(deserialize_with = "required")]
+    pub through: Option<[f64; 3]>,
+    /// Direction of a shift, a unit vector; otherwise null.
+    #[serde(deserialize_with = "required")]
+    pub along: Option<[f64; 3]>,
+}
+
+/// Where most of the votes that raised a doubt are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Place {
+    /// The place, in target coordinates.
+    pub at: [f64; 3],
+    /// Its radius, in target units.
+    pub radius: f64,
+    /// Fraction of those votes that are there.
+    pub share: f64,
+}
+
 /// Why a rival could not be refuted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]

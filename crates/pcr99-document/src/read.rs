@@ -4,7 +4,10 @@ use pcr99::{Similarity, Status};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, error::Category};
 
-use crate::{CloudDocument, Document, Error, Kind, MatchDocument, Matrix, SCHEMA};
+use crate::{
+    ASSEMBLY_SCHEMA, AssemblyDocument, CloudDocument, Document, EquivalentPose, Error, Kind, MatchDocument,
+    Matrix, SCHEMA,
+};
 
 /// Largest difference between `transform` and `scale`, `rotation`, `translation`, relative to the largest element. Our own
 /// documents agree to the bit.
@@ -38,6 +41,20 @@ pub(crate) fn check_schema(value: &Value) -> Result<(), Error> {
         Some(found) => Err(Error::Schema { found }),
         None => Err(Error::field("schema", format!("expected the number {SCHEMA}, found {schema}"))),
     }
+}
+
+/// The document of an assembly from JSON text.
+pub(crate) fn assembly(text: &str) -> Result<AssemblyDocument, Error> {
+    let value = value(text)?;
+    let fields = value.as_object().ok_or_else(|| Error::field("", "expected a JSON object"))?;
+    if fields.get("kind").and_then(Value::as_str) != Some("assembly") {
+        return Err(Error::field("kind", "expected the word `assembly`"));
+    }
+    let schema = fields.get("schema").and_then(Value::as_u64).unwrap_or(0);
+    if schema != u64::from(ASSEMBLY_SCHEMA) {
+        return Err(Error::AssemblySchema { found: schema });
+    }
+    typed(value)
 }
 
 /// A value as a checked document.
@@ -117,6 +134,7 @@ fn check(document: &Document) -> Result<(), Error> {
             translation,
             candidates,
             rival,
+            poses,
             voxel,
             ..
         }) => {
@@ -125,9 +143,19 @@ fn check(document: &Document) -> Result<(), Error> {
                 return Err(Error::field("voxel", "must be positive"));
             }
             check_transform(status, transform.as_ref(), *scale, *rotation, *translation)?;
-            check_others(candidates.iter().map(|c| &c.transform), rival.as_ref().map(|r| &r.transform))
+            check_others(candidates.iter().map(|c| &c.transform), rival.as_ref().map(|r| &r.transform))?;
+            check_poses(poses)
         }
     }
+}
+
+/// Checks the transforms of poses that fit equally well.
+fn check_poses(poses: &[EquivalentPose]) -> Result<(), Error> {
+    poses.iter().enumerate().try_for_each(|(place, pose)| {
+        let path = format!("poses[{place}].transform");
+        Similarity::from_matrix(&pose.transform).map_err(|error| Error::field(path, error.to_string()))?;
+        Ok(())
+    })
 }
 
 fn check_threshold(threshold: Option<f64>) -> Result<(), Error> {

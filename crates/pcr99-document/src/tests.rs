@@ -189,7 +189,25 @@ fn of_clouds() -> impl Strategy<Value = Document> {
         |(answer, inliers, parts, numbers, candidates, rival, (program, method, reason, inputs), rest)| {
             let (status, doubt, model) = answer;
             let model = model.as_ref();
+            // The answer itself is the first of the poses that fit equally well.
+            let poses = model.zip(parts.0).map(|(model, fit)| EquivalentPose {
+                transform: model.matrix(),
+                relation: None,
+                inlier_count: 3,
+                fit,
+            });
+            let place = Place { at: [numbers.0, 0.5, -1e-9], radius: numbers.0, share: 0.25 };
+            let motion = FreeMotion {
+                kind: "turn".to_owned(),
+                sentence: reason.clone(),
+                axis: Some([0.0, 0.6, 0.8]),
+                through: Some([numbers.0, 1.0, 2.0]),
+                along: None,
+            };
             Document::Clouds(CloudDocument {
+                poses: poses.into_iter().collect(),
+                free_motions: vec![motion],
+                place: doubt.as_ref().map(|_| place),
                 schema: SCHEMA,
                 program,
                 kind: Kind::Clouds,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
-use pcr99::{Correspondences, Params, Registration, Scale};
+use pcr99::{Correspondences, Params, Registration, Scale, random::Random};
 use pcr99_cloud::{PreparedCloud, RawCloud, RegisterParams, register};
 use pcr99_document::{Document, Inputs, PairResult, json_schema};
 use serde_json::Value;
@@ -154,6 +154,12 @@ fn hills() -> Vec<[f64; 3]> {
     (0..1600).map(place).map(|(x, y)| [x, y, height(x, y)]).collect()
 }
 
+/// Random points of a square, which slides and turns on another one.
+fn flat(seed: u64) -> Vec<[f64; 3]> {
+    let mut random = Random::new(seed);
+    (0..6000).map(|_| [4.0 * random.uniform(), 3.0 * random.uniform(), 0.002 * random.gaussian()]).collect()
+}
+
 /// Documents of every status and kind, as the crates make them.
 fn real_documents() -> Vec<Document> {
     let source = scattered(80);
@@ -182,6 +188,7 @@ fn real_documents() -> Vec<Document> {
         Document::of_matches("default", &solved(&source, &unrelated)),
         Document::of_clouds(&found(&turned, &hills())),
         Document::of_clouds(&found(&plane, &hills())),
+        Document::of_clouds(&found(&flat(1), &flat(2))),
     ]
 }
 
@@ -190,10 +197,11 @@ fn real_documents_have_the_structure_of_the_schema() {
     let schema = schema();
     let validator = Validator { root: &schema };
     let pair = schema.pointer("/$defs/PairResult").expect("a schema of pairs");
-    let mut statuses = BTreeSet::new();
+    let (mut statuses, mut has_free_motions) = (BTreeSet::new(), false);
     for document in real_documents() {
         statuses.insert(document.status().as_str());
         let value = serde_json::to_value(&document).expect("JSON");
+        has_free_motions |= value["free_motions"].as_array().is_some_and(|motions| !motions.is_empty());
         validator.check(&schema, &value, "").unwrap_or_else(|why| panic!("{why}\n{}", document.to_json()));
         assert_eq!(Document::from_json(&document.to_json()).expect("a document"), document);
         assert_eq!(document.doubt().is_none(), document.status() == pcr99::Status::Registered);
@@ -201,7 +209,7 @@ fn real_documents_have_the_structure_of_the_schema() {
         let value = serde_json::to_value(&result).expect("JSON");
         validator.check(pair, &value, "").unwrap_or_else(|why| panic!("{why}\n{}", result.to_json()));
     }
-    assert!(statuses.contains("registered") && statuses.len() > 1, "{statuses:?}");
+    assert!(statuses.contains("registered") && statuses.len() > 1 && has_free_motions, "{statuses:?}");
     let failed = PairResult::failed("a", Inputs::matches("m.csv"), "no such file");
     validator.check(pair, &serde_json::to_value(&failed).expect("JSON"), "").expect("a failed pair");
 }

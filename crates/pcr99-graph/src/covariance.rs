@@ -1,5 +1,7 @@
 //! How accurate the poses are: marginal covariances.
 
+use pcr99_base::Similarity;
+
 use crate::{
     Cost, Error, Information, Kind, Options, PoseGraph, Solution,
     cost::{Chordal, Geodesic, Model, Second, SimilarityCost, Weights},
@@ -40,7 +42,17 @@ fn marginals<const D: usize>(
     model: &impl Model<D>,
 ) -> Result<Vec<Information>, Error> {
     let problem = Problem::new(graph, options.gauge, |k| solution.is_used[k]);
-    let here = Linearized::of(graph, &problem, model, &solution.poses, Second::Approximate);
+    of_problem(graph, &problem, model, &solution.poses)
+}
+
+/// Covariances of the poses of a problem.
+pub(crate) fn of_problem<const D: usize>(
+    graph: &PoseGraph,
+    problem: &Problem,
+    model: &impl Model<D>,
+    poses: &[Similarity],
+) -> Result<Vec<Information>, Error> {
+    let here = Linearized::of(graph, problem, model, poses, Second::Approximate);
     let mut factor = Factor::default();
     if !factor.compute(&problem.structure, &here.system(0.0)) {
         return Err(Error::Singular);

@@ -102,6 +102,14 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// A coordinate of a position is NaN or infinite.
+    #[error("a position of vertex {vertex} has the coordinate {value}, which is not finite: remove it")]
+    NotFinitePosition {
+        /// Number of the vertex.
+        vertex: u64,
+        /// The coordinate.
+        value: f64,
+    },
     /// The system cannot be solved in double precision.
     #[error(
         "the system of equations cannot be solved in double precision: the information matrices differ too much in size"

@@ -49,6 +49,20 @@ pub struct Edge {
     pub(crate) line: usize,
 }
 
+/// What is known of the place of one point of a vertex: a control point, or a position of a satellite receiver.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Position {
+    /// Index of the vertex.
+    pub vertex: usize,
+    /// The point, in coordinates of the vertex.
+    pub local: [f64; 3],
+    /// Its place, in coordinates of the graph.
+    pub place: [f64; 3],
+    /// Standard deviation of each coordinate of the place.
+    pub deviations: [f64; 3],
+}
+
 /// A pose graph.
 ///
 /// ```
@@ -70,6 +84,7 @@ pub struct PoseGraph {
     poses: Vec<Option<Similarity>>,
     fixed: Vec<usize>,
     edges: Vec<Edge>,
+    positions: Vec<Position>,
 }
 
 /// Information of independent errors with these standard deviations: rotation in radians, translation, and logarithm of the scale.
@@ -91,7 +106,7 @@ impl PoseGraph {
     /// A graph without vertices.
     pub fn new(kind: Kind) -> Self {
         let (ids, poses, fixed, edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { kind, ids, index_of: HashMap::new(), poses, fixed, edges }
+        Self { kind, ids, index_of: HashMap::new(), poses, fixed, edges, positions: Vec::new() }
     }
 
     /// Adds a vertex with a number of the caller's choice and, where it is known, a pose to start from. Returns its index: 0, 1, 2, …
@@ -143,6 +158,35 @@ impl PoseGraph {
         let indefinite = check_information(&information, self.kind.unknowns())?;
         self.edges.push(Edge { from, to, from_to, information, indefinite, line: 0 });
         Ok(())
+    }
+
+    /// Adds what is known of the place of a point of a vertex. [`anchor`](crate::anchor) ties the graph to such places; [`solve`](crate::solve) ignores them.
+    ///
+    /// # Errors
+    /// [`Error::MissingVertex`], [`Error::NotFinitePosition`], and [`Error::NotPositive`] unless the deviations are finite and positive.
+    pub fn add_position(
+        &mut self,
+        vertex: usize,
+        local: [f64; 3],
+        place: [f64; 3],
+        deviations: [f64; 3],
+    ) -> Result<usize, Error> {
+        if vertex >= self.ids.len() {
+            return Err(Error::MissingVertex(vertex as u64));
+        }
+        if let Some(value) = local.into_iter().chain(place).find(|x| !x.is_finite()) {
+            return Err(Error::NotFinitePosition { vertex: self.ids[vertex], value });
+        }
+        if let Some(value) = deviations.into_iter().find(|s| !(s.is_finite() && *s > 0.0)) {
+            return Err(Error::NotPositive { name: "deviation of a position", value });
+        }
+        self.positions.push(Position { vertex, local, place, deviations });
+        Ok(self.positions.len() - 1)
+    }
+
+    /// All positions.
+    pub fn positions(&self) -> &[Position] {
+        &self.positions
     }
 
     /// Notes the line of the file from which the last edge comes.

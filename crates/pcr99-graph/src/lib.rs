@@ -29,6 +29,36 @@
 //! # Ok::<(), pcr99_graph::Error>(())
 //! ```
 //!
+//! # Tied to the world
+//!
+//! Control points say where a point of a vertex is in the world, and satellite receivers where a vertex itself is. [`anchor`] moves and bends the solved graph so that it
+//! agrees with both its edges and these places, each as far as it is certain. Gross errors are found, named and left out.
+//!
+//! ```
+//! use pcr99_base::Similarity;
+//! use pcr99_graph::{Kind, Options, PoseGraph, anchor, isotropic, solve};
+//!
+//! let mut graph = PoseGraph::new(Kind::Rigid);
+//! for id in 0..6 {
+//!     graph.add_vertex(id, None)?;
+//! }
+//! let half = 30_f64.to_radians();
+//! let step = Similarity::from_quaternion(1.0, [half.cos(), 0.0, 0.0, half.sin()], [5.0, 0.0, 0.2]).unwrap();
+//! (0..5).try_for_each(|k| graph.add_edge(k, k + 1, step, isotropic(0.01, 0.05, 1.0)))?;
+//! let solution = solve(&graph, &Options::default())?;
+//!
+//! // Where each vertex is in the world, to 3 cm; the last number has a slip of the pen.
+//! for (k, pose) in solution.poses.clone().iter().enumerate() {
+//!     let [x, y, z] = pose.translation();
+//!     let slip = if k == 5 { 10.0 } else { 0.0 };
+//!     graph.add_position(k, [0.0; 3], [500_000.0 - y, 4_000_000.0 + x + slip, z], [0.03; 3])?;
+//! }
+//! let anchored = anchor(&graph, &Options::default(), &solution)?;
+//! assert_eq!(anchored.is_position_used, [true, true, true, true, true, false]);
+//! assert!((anchored.poses[5].translation()[0] - 500_000.0).abs() < 20.0);
+//! # Ok::<(), pcr99_graph::Error>(())
+//! ```
+//!
 //! # Where to find what
 //!
 //! | what | item |
@@ -39,6 +69,7 @@
 //! | poses, cost, used edges | [`solve`], [`Options`], [`Solution`] |
 //! | wrong edges | [`Trust`] |
 //! | accuracy | [`Solution::covariances`] |
+//! | control points and satellite positions | [`PoseGraph::add_position`], [`anchor`], [`Anchored`] |
 //!
 //! # How
 //!
@@ -75,6 +106,8 @@ mod matrix;
 
 mod optimize;
 
+mod positions;
+
 mod problem;
 
 mod robust;
@@ -88,7 +121,8 @@ mod start;
 pub use cost::Cost;
 pub use error::Error;
 pub use g2o::RotationInformation;
-pub use graph::{Edge, Information, Kind, PoseGraph, isotropic};
+pub use graph::{Edge, Information, Kind, PoseGraph, Position, isotropic};
+pub use positions::{Anchored, Loose, anchor};
 pub use robust::Trust;
 pub use solve::{Options, Solution, Start, solve};
 

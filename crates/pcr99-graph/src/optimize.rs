@@ -6,6 +6,7 @@ use crate::{
     Error, PoseGraph,
     cost::{Model, Second},
     lie::moved,
+    positions,
     problem::{HELD, Problem},
     sparse::{Factor, System},
 };
@@ -67,6 +68,22 @@ impl<const D: usize> Linearized<D> {
             }
             if block != HELD {
                 pairs[block as usize] = term.hessian[1];
+            }
+        }
+        for &k in &problem.positions {
+            let position = &graph.positions()[k];
+            let unknown = problem.unknown_of[position.vertex];
+            let (own_half_sum, own_gradient, own_hessian) =
+                positions::term::<D>(position, &poses[position.vertex]);
+            half_sum += own_half_sum;
+            if unknown != HELD {
+                let (g, h) = (&mut gradient[unknown as usize], &mut diagonal[unknown as usize]);
+                for i in 0..D {
+                    g[i] += own_gradient[i];
+                    for j in 0..=i {
+                        h[i][j] += own_hessian[i][j];
+                    }
+                }
             }
         }
         Self { half_sum, gradient, diagonal, pairs }

@@ -20,17 +20,30 @@ pub(crate) struct Problem {
     pub(crate) structure: Structure,
     /// Held vertices: those that the caller fixed, and one of each component without a fixed one.
     pub(crate) held: Vec<usize>,
+    /// Indices of the positions that are used.
+    pub(crate) positions: Vec<usize>,
 }
 
 impl Problem {
     /// The problem with the edges for which `is_used` is true. `gauge` is held in its component.
     pub(crate) fn new(graph: &PoseGraph, gauge: Option<usize>, is_used: impl Fn(usize) -> bool) -> Self {
+        Self::anchored(graph, gauge, is_used, &[], Vec::new())
+    }
+
+    /// The same with some positions, which hold the components of the vertices in `anchors`.
+    pub(crate) fn anchored(
+        graph: &PoseGraph,
+        gauge: Option<usize>,
+        is_used: impl Fn(usize) -> bool,
+        anchors: &[usize],
+        positions: Vec<usize>,
+    ) -> Self {
         let used: Vec<u32> = (0..graph.edges().len()).filter(|&k| is_used(k)).map(|k| k as u32).collect();
         let ends = |k: &u32| (graph.edges()[*k as usize].from, graph.edges()[*k as usize].to);
         let component = components(graph.len(), used.iter().map(ends));
         let mut held = graph.fixed().to_vec();
         let mut is_tied = vec![false; graph.len()];
-        held.iter().for_each(|&v| is_tied[component[v]] = true);
+        held.iter().chain(anchors).for_each(|&v| is_tied[component[v]] = true);
         // The vertex with most edges: errors of the others are smallest relative to it. Ties go to the first.
         let mut degree = vec![0_u32; graph.len()];
         used.iter().map(ends).for_each(|(a, b)| {
@@ -62,7 +75,7 @@ impl Problem {
             }
         }
         let structure = Structure::new(vertex_of.len(), &pairs);
-        Self { unknown_of, vertex_of, edges: used, block_of, structure, held }
+        Self { unknown_of, vertex_of, edges: used, block_of, structure, held, positions }
     }
 
     /// Number of pairs of the structure.

@@ -52,8 +52,11 @@ fn a_larger_consensus_is_missed_as_rarely_as_accepted() {
     }
 }
 
-/// Matches of each problem with a shape, and those that follow the larger and the smaller motion.
-const PLANTED: (usize, [usize; 2]) = (600, [48, 44]);
+/// Number of matches of a problem, and of those that follow the larger and the smaller motion.
+type Sizes = (usize, [usize; 2]);
+
+/// Sizes of the problems with a shape.
+const PLANTED: Sizes = (600, [48, 44]);
 /// Standard deviation of the noise of each coordinate; the shapes are about 1 large.
 const NOISE: f64 = 0.004;
 
@@ -111,8 +114,7 @@ struct Planted {
 }
 
 impl Planted {
-    fn new(shape: Shape, wrong: Wrong, is_scaled: bool, seed: u64) -> Self {
-        let (n, groups) = PLANTED;
+    fn new((n, groups): Sizes, shape: Shape, wrong: Wrong, is_scaled: bool, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut motion = || {
             let scale = if is_scaled { 0.7 + 0.7 * random.uniform() } else { 1.0 };
@@ -219,11 +221,11 @@ fn at_least(k: u64, n: u64, p: f64) -> f64 {
 }
 
 /// Solves problems of one kind.
-fn misses(shape: Shape, wrong: Wrong, scale: Scale, thresholds: f64, accepted: f64) -> Misses {
+fn misses(sizes: Sizes, shape: Shape, wrong: Wrong, scale: Scale, thresholds: f64, accepted: f64) -> Misses {
     let (mut solver, mut misses) = (Solver::new(), Misses::default());
     let threshold = Positive::new("threshold", thresholds * NOISE).expect("positive");
     for seed in FIRST_JUDGING_SEED..FIRST_JUDGING_SEED + SHAPED_PROBLEMS {
-        let problem = Planted::new(shape, wrong, scale == Scale::Unknown, seed);
+        let problem = Planted::new(sizes, shape, wrong, scale == Scale::Unknown, seed);
         let pairs = Correspondences::new(&problem.source, &problem.target).expect("matches");
         let params = Params::new().with_threads(1).with_seed(seed).with_threshold(threshold.get());
         let params = params.and_then(|params| params.with_miss_probability(accepted)).expect("parameters");
@@ -244,11 +246,31 @@ fn planted_shapes_are_missed_as_rarely_as_accepted() {
                 for (scale, thresholds) in
                     [(Scale::one(), 3.5), (Scale::one(), 8.0), (Scale::Unknown, 3.5), (Scale::Unknown, 8.0)]
                 {
-                    let misses = misses(shape, wrong, scale, thresholds, accepted);
+                    let misses = misses(PLANTED, shape, wrong, scale, thresholds, accepted);
                     let kind =
                         format!("{shape:?}, {wrong:?}, {scale:?}, {thresholds} σ, accepted {accepted}");
                     assert!(misses.are_accepted(accepted), "{kind}: {misses:?}");
                     assert!(2 * misses.confident > SHAPED_PROBLEMS, "{kind}: {misses:?}");
+                    all = all.plus(misses);
+                }
+            }
+        }
+        assert!(all.are_accepted(accepted), "accepted {accepted}: {all:?}");
+    }
+}
+
+/// A clique may hold all matches of a small consensus, so that its fit explains no more than the clique.
+#[test]
+fn small_consensuses_are_missed_as_rarely_as_accepted() {
+    for accepted in [0.2, 0.05] {
+        let mut all = Misses::default();
+        for sizes in [(100, [12, 11]), (150, [16, 14]), (300, [20, 18])] {
+            for scale in [Scale::one(), Scale::Unknown] {
+                for thresholds in [3.5, 8.0] {
+                    let misses =
+                        misses(sizes, Shape::DentedBall, Wrong::Scattered, scale, thresholds, accepted);
+                    let kind = format!("{sizes:?}, {scale:?}, {thresholds} σ, accepted {accepted}");
+                    assert!(misses.are_accepted(accepted), "{kind}: {misses:?}");
                     all = all.plus(misses);
                 }
             }

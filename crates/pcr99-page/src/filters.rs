@@ -2,7 +2,9 @@
 
 #![allow(unreachable_pub, reason = "the attribute of a filter makes public items")]
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
+#[cfg(feature = "pages")]
+use std::fmt::Write as _;
 
 use askama::{Result, Values};
 
@@ -13,6 +15,7 @@ pub(crate) fn tied(text: impl Display, _: &dyn Values) -> Result<String> {
 }
 
 /// A relative file name as an address: a name that looks like another scheme must not become one.
+#[cfg(feature = "pages")]
 #[askama::filter_fn]
 pub(crate) fn address(name: impl Display, _: &dyn Values) -> Result<String> {
     let mut link = String::from("./");

@@ -1,10 +1,17 @@
-//! Self-contained HTML pages: one registration, or a batch of many.
+//! Self-contained HTML pages: one registration, a batch of many, or an assembly of many scans.
 //!
-//! [`RegistrationPage`] shows one registration or a few, [`BatchPage`] the outcomes of many pairs.
+//! [`RegistrationPage`] shows one registration or a few, [`BatchPage`] the outcomes of many pairs,
+//! [`AssemblyPage`] the maps of many scans.
 //! [`frame`] and [`numbers`] are shared with other pages of the project.
+//!
+//! Without the feature `pages`, which is on by default and contains the drawing library, there are only the [`sections`] of registrations.
 //!
 //! Every page is one file that loads nothing from elsewhere. The same input gives the same bytes.
 
+#[cfg(feature = "pages")]
+mod assembly;
+
+#[cfg(feature = "pages")]
 mod batch;
 
 mod error;
@@ -19,6 +26,11 @@ mod registration;
 
 mod status;
 
+#[cfg(feature = "pages")]
+pub use assembly::{AssemblyPage, ScanPoints};
+#[cfg(feature = "pages")]
 pub use batch::{BatchOutcome, BatchPage, BatchRow};
 pub use error::Error;
-pub use registration::{RegistrationPage, RegistrationView};
+#[cfg(feature = "pages")]
+pub use registration::RegistrationPage;
+pub use registration::{RegistrationView, ReportHead, SCRIPT, sections};

@@ -12,6 +12,12 @@ pub fn shown(x: f64) -> String {
     }
 }
 
+/// A number with two significant digits.
+pub fn rough(x: f64) -> String {
+    // Decimal digits are rounded as they are printed.
+    shown(format!("{x:.1e}").parse().unwrap_or(x))
+}
+
 /// A number with all the digits that are needed to read back the same number.
 pub fn exact(x: f64) -> String {
     // The debugging form has an exponent where the display form would have hundreds of zeros.
@@ -73,6 +79,7 @@ mod tests {
     #[test]
     fn readable() {
         assert_eq!([1.0, 0.05, -1.25, 1234.5678, -0.0].map(shown), ["1", "0.05", "-1.25", "1234.568", "0"]);
+        assert_eq!([0.000_844, 0.0996, 12.34, 0.0].map(rough), ["0.00084", "0.1", "12", "0"]);
         assert_eq!([1e-9, 2.5e12].map(shown), ["1.00000e-9", "2.50000e12"]);
         assert_eq!(
             [2e-5, 0.0021, 0.25, 2.0, 250.0].map(duration),

@@ -1,12 +1,12 @@
 //! A time limit and an interruption as one stop check.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use pcr99::{Positive, stop::StopRequest};
+use pcr99::{Moment, Positive, stop::StopRequest};
 
 use crate::PlanError;
 
-/// A clock with an optional limit, started when it is made.
+/// A clock with an optional limit, started when it is made. On targets without a clock the limit is never reached.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::PlanError;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
-    start: Instant,
+    start: Moment,
     limit: Option<Duration>,
 }
 
 impl Deadline {
     /// Starts the clock. `None` is no limit.
     pub fn new(limit: Option<Duration>) -> Self {
-        Self { start: Instant::now(), limit }
+        Self { start: Moment::now(), limit }
     }
 
     /// The limit.

@@ -49,6 +49,9 @@ pub enum PlanError {
         /// The method.
         method: Method,
     },
+    /// Two ways to give one threshold.
+    #[error("`threshold` and `noise_bound` both set the inlier threshold: remove one of them")]
+    ThresholdTwice,
     /// The method needs a threshold.
     #[error(
         "method `{method}` needs a `threshold`: the largest residual of a correct match, in target units \
@@ -83,6 +86,30 @@ pub enum PlanError {
         initial: f64,
         /// The known scale.
         scale: f64,
+    },
+    /// The direction that is up is given for one side only.
+    #[error(
+        "`vertical` lacks the direction that is up in the {missing}: add {missing}=X,Y,Z, for instance {missing}=0,0,1"
+    )]
+    VerticalSide {
+        /// The side without a direction.
+        missing: pcr99::Side,
+    },
+    /// A tilt without a vertical.
+    #[error(
+        "`tilt` needs `vertical`: say which direction is up on both sides, for instance source=0,0,1 target=0,0,1"
+    )]
+    TiltAlone,
+    /// The initial pose tilts the vertical by more than it may.
+    #[error(
+        "`initial` tilts the vertical by {tilt:.1}°, but `tilt` allows {}°: check the directions of `vertical`, or raise `tilt`",
+        text::number_text(*.most)
+    )]
+    InitialTilt {
+        /// Tilt of the initial pose, in degrees.
+        tilt: f64,
+        /// The largest tilt, in degrees.
+        most: f64,
     },
     /// The scale of the initial pose is outside the range of scales.
     #[error(

@@ -2,11 +2,12 @@
 //!
 //! | step | where |
 //! |---|---|
-//! | raw values as the user gave them; `None` means the default | [`SolveOptions`], [`RegisterOptions`], [`GivenScale`] |
-//! | text to values and back, for command lines and tables | [`text`], [`GivenScale`] |
+//! | raw values as the user gave them; `None` means the default | [`SolveOptions`], [`RegisterOptions`], [`GivenScale`], [`GivenVertical`] |
+//! | text to values and back, for command lines and tables | [`text`], [`GivenScale`], [`GivenVertical`] |
 //! | all rules, checked in one place | [`SolvePlan::new`], [`RegisterPlan::new`], [`PlanError`] |
 //! | a time limit and an interruption as a stop check | [`Deadline`] |
 //! | the work itself | [`SolvePlan::run`], [`RegisterPlan::run`] |
+//! | transforms from elsewhere | [`AssessPlan`], [`VerifyPlan`] |
 //!
 //! ```
 //! use pcr99::Correspondences;
@@ -28,6 +29,8 @@ mod deadline;
 
 mod error;
 
+mod given;
+
 mod options;
 
 mod register;
@@ -36,17 +39,21 @@ mod scale;
 
 mod solve;
 
+mod vertical;
+
 /// Text to values and back.
 pub mod text;
 
 pub use deadline::Deadline;
 pub use error::{MOST_THREADS, PlanError, RunError, check_threads};
-pub use options::{PaperOptions, RegisterOptions, SolveOptions};
+pub use given::{AssessPlan, Assessed, Verified, VerifyPlan};
+pub use options::{AssessOptions, PaperOptions, RegisterOptions, SolveOptions, VerifyOptions};
 pub use pcr99_baselines::{Method, Solvers};
 pub use register::RegisterPlan;
 pub use scale::GivenScale;
 pub use solve::SolvePlan;
 pub use text::Expected;
+pub use vertical::GivenVertical;
 
 /// The example of the README, kept true.
 #[cfg(doctest)]

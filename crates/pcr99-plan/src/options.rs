@@ -4,7 +4,7 @@ use pcr99::Similarity;
 use pcr99_baselines::Method;
 use pcr99_cloud::Refinement;
 
-use crate::GivenScale;
+use crate::{GivenScale, GivenVertical};
 
 /// Options of `solve`; `None` means the default.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,6 +13,9 @@ pub struct SolveOptions {
     pub scale: Option<GivenScale>,
     /// Inlier threshold in target units. The default method finds it from the data; the other methods need it.
     pub threshold: Option<f64>,
+    /// Largest standard deviation of the noise of a coordinate of a right match, in target units: another way to give the threshold, which is five times
+    /// as large.
+    pub noise_bound: Option<f64>,
     /// Method; default [`Method::Default`].
     pub method: Option<Method>,
     /// Threads, at least 1; default: all cores. Only the default method uses more than one.
@@ -31,6 +34,10 @@ pub struct SolveOptions {
     pub miss_probability: Option<f64>,
     /// Distance between targets up to which neighbouring wrong matches are alike, in target units; default: measured. All methods are judged with it.
     pub correlation_length: Option<f64>,
+    /// Direction that is up on each side; default: unknown. For the default method.
+    pub vertical: Option<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees; default 0.
+    pub tilt: Option<f64>,
     /// Parameters of the paper's methods.
     pub paper: PaperOptions,
 }
@@ -80,6 +87,10 @@ pub struct RegisterOptions {
     pub initial: Option<Similarity>,
     /// Whether the initial pose is only refined, without a search; default: a search runs.
     pub is_local: bool,
+    /// Direction that is up on each side; default: unknown.
+    pub vertical: Option<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees; default 0.
+    pub tilt: Option<f64>,
     /// Largest number of candidates that are compared with the clouds; default 8.
     pub candidates: Option<usize>,
     /// Threads, at least 1; default: all cores.
@@ -87,5 +98,35 @@ pub struct RegisterOptions {
     /// Time limit in seconds, after which the best pose found so far is returned; default: none.
     pub time_limit: Option<f64>,
     /// Seed of the random numbers; default 0.
+    pub seed: Option<u64>,
+}
+
+/// Options of `assess`, which judges a transform by matches; `None` means the default.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AssessOptions {
+    /// Inlier threshold in target units; default: that of a search with the scale of the transform.
+    pub threshold: Option<f64>,
+    /// Distance between targets up to which neighbouring wrong matches are alike, in target units; default: measured.
+    pub correlation_length: Option<f64>,
+    /// Threads of the search, at least 1; default: all cores.
+    pub threads: Option<usize>,
+    /// Time limit of the search in seconds; default: none.
+    pub time_limit: Option<f64>,
+    /// Seed of the search; default 0.
+    pub seed: Option<u64>,
+}
+
+/// Options of `verify`, which judges a pose by two clouds; `None` means the default.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct VerifyOptions {
+    /// Edge of the voxels in target units; default: from the density and extent of both clouds.
+    pub voxel: Option<f64>,
+    /// Largest number of candidates of the search that are compared with the pose; default 8.
+    pub candidates: Option<usize>,
+    /// Threads, at least 1; default: all cores.
+    pub threads: Option<usize>,
+    /// Time limit in seconds; default: none.
+    pub time_limit: Option<f64>,
+    /// Seed of the search; default 0.
     pub seed: Option<u64>,
 }

@@ -9,9 +9,10 @@ use pcr99_cloud::{
 };
 
 use crate::{
-    Deadline, GivenScale, PlanError, RegisterOptions, check_threads,
+    Deadline, GivenScale, GivenVertical, PlanError, RegisterOptions, check_threads,
     deadline::time_limit,
     text::{number_text, refinement_name},
+    vertical,
 };
 
 /// Largest relative difference between the scale of an initial pose and the known scale. A matrix that was written with four digits has
@@ -48,8 +49,13 @@ impl RegisterPlan {
         if let Some(threads) = options.threads {
             params = params.with_threads(check_threads(threads)?);
         }
+        let vertical = GivenVertical::checked(options.vertical, options.tilt)?;
+        if let Some(vertical) = vertical {
+            params = params.with_vertical(vertical);
+        }
         if let Some(initial) = options.initial {
             check_initial(&initial, scale)?;
+            vertical.map_or(Ok(()), |vertical| vertical::check_initial(&initial, &vertical))?;
             params = match options.is_local {
                 true => params.with_local(initial),
                 false => params.with_initial(initial),
@@ -101,6 +107,9 @@ impl fmt::Display for RegisterPlan {
         if params.initial().is_some() {
             let search = if params.is_local() { ", no search" } else { "" };
             write!(f, ", initial pose given{search}")?;
+        }
+        if let Some(vertical) = params.vertical() {
+            write!(f, "{}", vertical::vertical_text(vertical))?;
         }
         match self.time_limit {
             Some(limit) => write!(f, ", time limit {} s", number_text(limit.as_secs_f64())),

@@ -2,12 +2,12 @@
 
 use std::{fmt, time::Duration};
 
-use pcr99::{Correspondences, Params, Positive, Registration, Scale, paper, stop::StopCheck};
+use pcr99::{Correspondences, Params, Positive, Registration, Scale, Vertical, paper, stop::StopCheck};
 use pcr99_baselines::{Method, Solvers};
 
 use crate::{
-    Deadline, GivenScale, PaperOptions, PlanError, RunError, SolveOptions, check_threads,
-    deadline::time_limit, text::number_text,
+    Deadline, GivenScale, GivenVertical, PaperOptions, PlanError, RunError, SolveOptions, check_threads,
+    deadline::time_limit, text::number_text, vertical::vertical_text,
 };
 
 /// Bytes of a mebibyte: options give sizes in MiB, the library takes bytes.
@@ -24,6 +24,7 @@ pub struct SolvePlan {
     params: MethodParams,
     time_limit: Option<Duration>,
     correlation_length: Option<f64>,
+    vertical: Option<Vertical>,
 }
 
 /// Parameters of each kind of method.
@@ -49,6 +50,7 @@ impl SolvePlan {
         if let Some(value) = correlation_length.filter(|length| !(length.is_finite() && *length >= 0.0)) {
             return Err(pcr99::Error::Negative { name: "correlation_length", value }.into());
         }
+        let vertical = GivenVertical::checked(options.vertical, options.tilt)?;
         let is_paper = matches!(method, Method::Paper | Method::PaperRandom);
         if let Some(name) = options.paper.first_set().filter(|_| !is_paper) {
             return Err(PlanError::PaperOnly { name });
@@ -58,15 +60,15 @@ impl SolvePlan {
         } else {
             check_default_only(options, method)?;
             check_scale(method, scale)?;
-            let threshold = options.threshold.ok_or(PlanError::ThresholdNeeded { method })?;
-            let threshold = Positive::new("threshold", threshold)?;
+            let threshold = threshold(options)?.ok_or(PlanError::ThresholdNeeded { method })?;
             if is_paper {
                 MethodParams::Paper(paper_params(options, method, threshold)?)
             } else {
                 MethodParams::Baseline(threshold)
             }
         };
-        Ok(Self { method, scale, seed: options.seed.unwrap_or(0), params, time_limit, correlation_length })
+        let seed = options.seed.unwrap_or(0);
+        Ok(Self { method, scale, seed, params, time_limit, correlation_length, vertical })
     }
 
     /// The method.
@@ -88,9 +90,19 @@ impl SolvePlan {
         }
     }
 
+    /// The given correlation length, in target units; `None` when it is measured.
+    pub fn correlation_length(&self) -> Option<f64> {
+        self.correlation_length
+    }
+
     /// The time limit.
     pub fn time_limit(&self) -> Option<Duration> {
         self.time_limit
+    }
+
+    /// The vertical, if it is known.
+    pub fn vertical(&self) -> Option<&Vertical> {
+        self.vertical.as_ref()
     }
 
     /// Whether the method uses the weights of the matches.
@@ -113,13 +125,19 @@ impl SolvePlan {
         solvers: &mut Solvers,
         stop: StopCheck<'_>,
     ) -> Result<Registration, RunError> {
-        let correlated;
-        let pairs = match self.correlation_length {
-            Some(length) => {
-                correlated = pairs.clone().with_correlation_length(length)?;
-                &correlated
+        let described;
+        let pairs = if self.correlation_length.is_some() || self.vertical.is_some() {
+            let mut more = pairs.clone();
+            if let Some(length) = self.correlation_length {
+                more = more.with_correlation_length(length)?;
             }
-            None => pairs,
+            if let Some(vertical) = self.vertical {
+                more = more.with_vertical(vertical);
+            }
+            described = more;
+            &described
+        } else {
+            pairs
         };
         let found = match &self.params {
             MethodParams::Default(params) => solvers.solve_default(pairs, self.scale, params, stop)?,
@@ -159,6 +177,9 @@ impl fmt::Display for SolvePlan {
         if let Some(length) = self.correlation_length {
             write!(f, ", correlation length {}", number_text(length))?;
         }
+        if let Some(vertical) = &self.vertical {
+            write!(f, "{}", vertical_text(vertical))?;
+        }
         if self.method != Method::Paper {
             write!(f, ", seed {}", self.seed)?;
         }
@@ -175,6 +196,7 @@ fn check_default_only(options: &SolveOptions, method: Method) -> Result<(), Plan
         ("candidates", options.candidates.is_some()),
         ("effort", options.effort.is_some()),
         ("miss_probability", options.miss_probability.is_some()),
+        ("vertical", options.vertical.is_some()),
     ];
     match set.into_iter().find(|(_, is_set)| *is_set) {
         Some((name, _)) => Err(PlanError::DefaultOnly { name, method }),
@@ -191,10 +213,27 @@ fn check_scale(method: Method, scale: Scale) -> Result<(), PlanError> {
     }
 }
 
+/// Inlier threshold, in standard deviations of the noise of a coordinate. Farther away are 1.5·10⁻⁵ of the right matches (χ² with three degrees of freedom).
+const THRESHOLD_IN_DEVIATIONS: f64 = 5.0;
+
+/// The inlier threshold, however it is given.
+fn threshold(options: &SolveOptions) -> Result<Option<Positive>, PlanError> {
+    let threshold = match (options.threshold, options.noise_bound) {
+        (Some(_), Some(_)) => return Err(PlanError::ThresholdTwice),
+        (None, Some(bound)) => Some(Positive::new(
+            "threshold",
+            THRESHOLD_IN_DEVIATIONS * Positive::new("noise_bound", bound)?.get(),
+        )?),
+        (None, None) => None,
+        (Some(threshold), None) => Some(Positive::new("threshold", threshold)?),
+    };
+    Ok(threshold)
+}
+
 fn default_params(options: &SolveOptions) -> Result<Params, PlanError> {
     let mut params = Params::new().with_seed(options.seed.unwrap_or(0));
-    if let Some(threshold) = options.threshold {
-        params = params.with_threshold(threshold)?;
+    if let Some(threshold) = threshold(options)? {
+        params = params.with_threshold(threshold.get())?;
     }
     if let Some(threads) = options.threads {
         params = params.with_threads(threads);

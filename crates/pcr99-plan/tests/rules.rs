@@ -2,7 +2,8 @@
 
 use pcr99::{Correspondences, Scale, Similarity, stop::StopRequest};
 use pcr99_plan::{
-    GivenScale, Method, PaperOptions, RegisterOptions, RegisterPlan, SolveOptions, SolvePlan, Solvers,
+    AssessOptions, AssessPlan, GivenScale, Method, PaperOptions, RegisterOptions, RegisterPlan, SolveOptions,
+    SolvePlan, Solvers, VerifyOptions, VerifyPlan,
 };
 
 fn options(method: Method) -> SolveOptions {
@@ -29,6 +30,20 @@ fn every_other_method_needs_a_threshold() {
         assert!(message.starts_with(&format!("method `{method}` needs a `threshold`: ")), "{message}");
         assert_eq!(SolvePlan::new(&options(method)).map(|plan| plan.method()), Ok(method));
     }
+}
+
+#[test]
+fn the_threshold_is_given_once() {
+    let bound = SolveOptions { noise_bound: Some(0.01), ..SolveOptions::default() };
+    let threshold = SolvePlan::new(&bound).expect("a plan").threshold().expect("a threshold");
+    assert!((threshold.get() - 0.05).abs() < 1e-15);
+    let ransac = SolveOptions { method: Some(Method::Ransac), ..bound.clone() };
+    assert_eq!(SolvePlan::new(&ransac).expect("a plan").threshold(), Some(threshold));
+    assert_eq!(
+        refused(&SolveOptions { threshold: Some(0.05), ..bound.clone() }),
+        "`threshold` and `noise_bound` both set the inlier threshold: remove one of them"
+    );
+    assert!(refused(&SolveOptions { noise_bound: Some(0.0), ..bound }).contains("`noise_bound`"));
 }
 
 #[test]
@@ -224,4 +239,67 @@ fn too_little_memory_says_what_to_set() {
     let message =
         plan.run(&exact_matches(), &mut Solvers::new(), &pcr99::stop::never).unwrap_err().to_string();
     assert!(message.contains("set `memory_budget` to 1 MiB, or `method` to `paper-random`"), "{message}");
+}
+
+/// Sixty matches that follow a shift, and sixty that do not.
+fn shifted() -> Correspondences {
+    let mut random = pcr99::random::Random::new(3);
+    let mut place = || [0; 3].map(|_| 10.0 * random.uniform());
+    let source: Vec<[f64; 3]> = (0..120).map(|_| place()).collect();
+    let target: Vec<[f64; 3]> = source
+        .iter()
+        .enumerate()
+        .map(|(k, p)| if k % 2 == 0 { [p[0] + 1.0, p[1], p[2]] } else { place() })
+        .collect();
+    Correspondences::new(&source, &target).expect("matches")
+}
+
+#[test]
+fn a_given_transform_is_judged_with_the_rules_of_solve() {
+    let right = Similarity::from_translation([1.0, 0.0, 0.0]);
+    for options in [
+        AssessOptions { threshold: Some(0.0), ..AssessOptions::default() },
+        AssessOptions { correlation_length: Some(-1.0), ..AssessOptions::default() },
+        AssessOptions { threads: Some(0), ..AssessOptions::default() },
+        AssessOptions { time_limit: Some(f64::NAN), ..AssessOptions::default() },
+    ] {
+        let same = SolveOptions {
+            threshold: options.threshold,
+            correlation_length: options.correlation_length,
+            threads: options.threads,
+            time_limit: options.time_limit,
+            ..SolveOptions::default()
+        };
+        let message = AssessPlan::new(&right, &options).expect_err("refused").to_string();
+        assert_eq!(message, refused(&same));
+    }
+    let judged = |transform: &Similarity, threshold: Option<f64>| {
+        let options = AssessOptions { threshold, ..AssessOptions::default() };
+        let plan = AssessPlan::new(transform, &options).expect("a plan");
+        plan.run(&shifted(), &mut Solvers::new(), &|| None).expect("a verdict")
+    };
+    for threshold in [None, Some(0.05)] {
+        let right = judged(&right, threshold);
+        assert!(right.found.is_registered() && right.better().is_none());
+        let wrong = judged(&Similarity::IDENTITY, threshold);
+        assert!(!wrong.found.is_registered());
+        assert_eq!(wrong.found.target_from_source, Some(Similarity::IDENTITY));
+        // Only a search knows of another transform.
+        assert_eq!(wrong.better().is_some(), threshold.is_none());
+    }
+}
+
+#[test]
+fn a_given_pose_is_judged_with_the_rules_of_register() {
+    let large = Similarity::new(2.0, Similarity::IDENTITY.rotation(), [0.0; 3]).expect("a similarity");
+    let plan = VerifyPlan::new(&large, &VerifyOptions::default()).expect("the scale of the pose is known");
+    assert_eq!(plan.params().scale(), Scale::known(2.0).expect("a scale"));
+    assert_eq!(plan.params().initial(), Some(&large));
+    assert!(!plan.params().is_local());
+    let wrong = VerifyOptions { voxel: Some(-1.0), ..VerifyOptions::default() };
+    let same = RegisterOptions { voxel: Some(-1.0), ..RegisterOptions::default() };
+    assert_eq!(
+        VerifyPlan::new(&large, &wrong).expect_err("refused").to_string(),
+        RegisterPlan::new(&same).expect_err("refused").to_string()
+    );
 }

@@ -40,7 +40,7 @@ pub fn assess(pairs: &Correspondences, target_from_source: &Similarity, threshol
     let mut evidence = Judge::default().evidence(pairs, &model, &inliers, delta, None);
     // Collinear inliers leave the rotation open. A transform that is not the best fit of its own inliers is off by at least the
     // difference to that fit.
-    let fitted = least_squares::fit(pairs.points(), &inliers, None);
+    let fitted = pairs.fit_inward(None, &inliers);
     let fixed = fitted.is_some();
     if let Some(fitted) = fitted {
         let off = angle_between(&fitted.rotation(), &model.rotation()).to_degrees();

@@ -9,11 +9,12 @@ use pcr99_base::{
     Soa,
     kernel::{columns::Coordinate, median::lower_median, sums::Spread},
     least_squares,
-    vector::rotate,
+    upright::Tilt,
+    vector::{multiply, rotate, transpose},
 };
 
 use self::frame::Frame;
-use crate::{Error, Positive, Scale, Similarity, error::Side};
+use crate::{Error, Positive, Scale, Similarity, Vertical, error::Side};
 
 /// Matches between source and target points: row `i` of one matches row `i` of the other. They are checked when they are made.
 ///
@@ -33,6 +34,8 @@ pub struct Correspondences {
     weights: Option<Vec<f64>>,
     /// How far the errors of neighbouring wrong matches are alike, in normalised units of the target.
     correlation_length: Option<f64>,
+    /// The vertical, which is then the third normalised axis on both sides.
+    vertical: Option<Vertical>,
 }
 
 impl Correspondences {
@@ -154,7 +157,7 @@ impl Correspondences {
         let target = Frame::of(target, Side::Target, &mut points.b, &mut scratch)?;
         Frame::check_room(&source, &target)?;
         points.precision.clear();
-        Ok(Self { points, source, target, weights: None, correlation_length: None })
+        Ok(Self { points, source, target, weights: None, correlation_length: None, vertical: None })
     }
 
     /// Matches given as pairs of indices, counted from 0, into two clouds.
@@ -254,6 +257,38 @@ impl Correspondences {
         Ok(Self { correlation_length, ..self })
     }
 
+    /// Says which direction is up on both sides. The transform then has four unknowns, or five with an unknown scale: two right matches determine it, and chance
+    /// agrees with it far more rarely. The published method does not take it.
+    ///
+    /// ```
+    /// use pcr99::{Correspondences, Params, Scale, Vertical, solve};
+    ///
+    /// let source: Vec<[f64; 3]> = (0..30).map(|i| { let x = f64::from(i); [x, x * x % 7.0, x * x * x % 5.0] }).collect();
+    /// let target: Vec<[f64; 3]> = source.iter().map(|p| [-p[1], p[0], p[2] + 3.0]).collect();
+    /// let pairs = Correspondences::new(&source, &target)?.with_vertical(Vertical::Z);
+    /// let found = solve(&pairs, Scale::one(), &Params::new())?;
+    /// assert_eq!(found.target_from_source.unwrap().rotation()[2], [0.0, 0.0, 1.0]);
+    /// # Ok::<(), pcr99::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_vertical(mut self, vertical: Vertical) -> Self {
+        let [source, target] = vertical.uprights();
+        self.source.turn(&source, &mut self.points.a);
+        self.target.turn(&target, &mut self.points.b);
+        self.vertical = Some(vertical);
+        self
+    }
+
+    /// The vertical, if it is known.
+    pub fn vertical(&self) -> Option<&Vertical> {
+        self.vertical.as_ref()
+    }
+
+    /// How far the third normalised axis may tilt, where the vertical is known.
+    pub(crate) fn tilt(&self) -> Option<Tilt> {
+        self.vertical.map(|vertical| vertical.tilt())
+    }
+
     /// The correlation length in normalised units of the target, if it was given.
     pub(crate) fn correlation_length(&self) -> Option<f64> {
         self.correlation_length
@@ -271,14 +306,25 @@ impl Correspondences {
     }
 
     /// The least-squares transform of some of the matches, given by their indices; `None` when these are fewer than three or on one
-    /// line. Matches are weighted by their [standard deviations](Self::with_standard_deviations), if these were given.
+    /// line, or with a known vertical, when they are on one vertical line. Matches are weighted by their [standard deviations](Self::with_standard_deviations), if these were given.
     ///
     /// # Panics
     /// When an index is not below [`len`](Self::len).
     pub fn fit(&self, scale: Scale, matches: &[usize]) -> Option<Similarity> {
         let matches: Vec<u32> = matches.iter().map(|&i| i as u32).collect();
         let known = self.known_scale_inward(scale);
-        least_squares::fit(&self.points, &matches, known).map(|model| self.outward(&model))
+        self.fit_inward(known, &matches).map(|model| self.outward(&model))
+    }
+
+    /// The least-squares transform of some of the matches, in normalised coordinates.
+    pub(crate) fn fit_inward(&self, known_scale: Option<f64>, matches: &[u32]) -> Option<Similarity> {
+        match self.tilt() {
+            None => least_squares::fit(&self.points, matches, known_scale),
+            Some(tilt) => {
+                let sums = least_squares::weighted_sums(&self.points, matches, |_| 1.0);
+                least_squares::fit_sums_upright(&sums, known_scale, &tilt)
+            }
+        }
     }
 
     /// The matches in normalised coordinates, together with the parameters of a problem: what an implementer of another method works on.
@@ -333,8 +379,8 @@ impl Correspondences {
 
     /// Maps normalised target coordinates to those of the caller.
     pub(crate) fn target_frame(&self) -> Similarity {
-        let unturned = Similarity::IDENTITY.rotation();
-        Similarity::new_unchecked(self.target.unit, unturned, self.target.center)
+        let turn = self.target.upright.map_or(Similarity::IDENTITY.rotation(), |upright| transpose(&upright));
+        Similarity::new_unchecked(self.target.unit, turn, self.target.center)
     }
 
     /// Rounding error of the caller's target coordinates, in normalised units.
@@ -355,6 +401,12 @@ impl Correspondences {
         scale.get() * (self.source.unit / self.target.unit)
     }
 
+    /// Converts a scale from normalised units.
+    pub(crate) fn scale_outward(&self, scale: f64) -> Positive {
+        let outward = scale * (self.target.unit / self.source.unit);
+        Positive::new("scale", outward).unwrap_or(Positive::ONE)
+    }
+
     /// Converts a transform to normalised units: `s' = s·u_a/u_b` and `t' = (t + s·R·c_a − c_b)/u_b`.
     pub(crate) fn inward(&self, model: &Similarity) -> Similarity {
         let moved_center = rotate(&model.rotation(), self.source.center);
@@ -362,22 +414,31 @@ impl Correspondences {
             let moved = model.translation()[axis] + model.scale() * moved_center[axis];
             (moved - self.target.center[axis]) / self.target.unit
         });
-        Similarity::new_unchecked(
-            model.scale() * (self.source.unit / self.target.unit),
-            model.rotation(),
-            translation,
-        )
+        let scale = model.scale() * (self.source.unit / self.target.unit);
+        match (self.source.upright, self.target.upright) {
+            (Some(source), Some(target)) => {
+                let rotation = multiply(&multiply(&target, &model.rotation()), &transpose(&source));
+                Similarity::new_unchecked(scale, rotation, rotate(&target, translation))
+            }
+            _ => Similarity::new_unchecked(scale, model.rotation(), translation),
+        }
     }
 
     /// Converts a transform from normalised units: with `a = c_a + u_a·a'` and `b = c_b + u_b·b'`, `s = s'·u_b/u_a` and
     /// `t = c_b + u_b·t' − s·R·c_a`.
     pub(crate) fn outward(&self, model: &Similarity) -> Similarity {
         let scale = model.scale() * (self.target.unit / self.source.unit);
-        let rotation = model.rotation();
+        let (rotation, shift) = match (self.source.upright, self.target.upright) {
+            (Some(source), Some(target)) => {
+                let back = transpose(&target);
+                let rotation = multiply(&multiply(&back, &model.rotation()), &source);
+                (rotation, rotate(&back, model.translation()))
+            }
+            _ => (model.rotation(), model.translation()),
+        };
         let moved_center = rotate(&rotation, self.source.center);
         let translation = std::array::from_fn(|axis| {
-            self.target.center[axis] + self.target.unit * model.translation()[axis]
-                - scale * moved_center[axis]
+            self.target.center[axis] + self.target.unit * shift[axis] - scale * moved_center[axis]
         });
         Similarity::new_unchecked(scale, rotation, translation)
     }
@@ -545,6 +606,7 @@ mod tests {
             let weights: Vec<f64> = (0..used.len()).map(|i| 1.0 + i as f64).collect();
             used = used.with_weights(&weights).unwrap().with_standard_deviations(&weights).unwrap();
             used = used.with_correlation_length(1.0).unwrap();
+            used = used.with_vertical(Vertical::new([1.0, 2.0, 3.0], [0.0, 1.0, 0.0]).unwrap());
             let (source, target) = (cloud(n), cloud(n));
             let fresh = Correspondences::new(&source, &target).unwrap();
             used = Correspondences::new_reusing(used, &source, &target).unwrap();

@@ -12,6 +12,7 @@
 
 mod accuracy;
 mod matches;
+mod tilt;
 
 use pcr99_base::{
     eigen::symmetric_eigen,

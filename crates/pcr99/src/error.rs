@@ -102,6 +102,26 @@ pub enum Error {
         /// Name of the parameter.
         name: &'static str,
     },
+    /// The vertical of one side is no direction.
+    #[error(
+        "the vertical of the {side} is {},{},{}: give three finite numbers that are not all zero, for instance 0,0,1",
+        short(direction[0]), short(direction[1]), short(direction[2])
+    )]
+    BadVertical {
+        /// The side.
+        side: Side,
+        /// The direction given.
+        direction: [f64; 3],
+    },
+    /// The tilt of a vertical is outside its range.
+    #[error("the tilt must be at least 0 and below 90 degrees, got {}: give the error of the verticals, for instance 2", short(*value))]
+    BadTilt {
+        /// The value given.
+        value: f64,
+    },
+    /// The published method does not take a known vertical.
+    #[error("the paper's method does not take a known vertical: remove it, or use the default method")]
+    VerticalWithPaper,
     /// A number that must be finite and at least zero is not.
     #[error("`{name}` must be a finite number and at least 0, not {value}")]
     Negative {

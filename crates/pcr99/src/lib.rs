@@ -77,6 +77,8 @@ mod assess;
 
 mod correspondences;
 
+mod control;
+
 mod covariance;
 
 mod doubt;
@@ -95,7 +97,12 @@ mod search;
 
 pub mod stop;
 
+mod vertical;
+
 pub use assess::assess;
+pub use control::{
+    Check, ControlError, ControlPoint, ControlResidual, Georeference, fit_points, georeference,
+};
 pub use correspondences::{Correspondences, Normalized};
 pub use covariance::{Accuracy, Covariance, FreeDirection, covariance};
 pub use doubt::Doubt;
@@ -104,11 +111,12 @@ pub use evidence::Evidence;
 pub use params::{Positive, Scale};
 pub use pcr99_base::{
     Similarity, SimilarityError,
-    clock::{Clock, Seconds},
+    clock::{Clock, Moment, Seconds},
     random,
 };
 pub use registration::{Candidate, Counters, Registration, Rival, Status, StopReason};
 pub use search::{Params, Solver, solve};
+pub use vertical::Vertical;
 
 /// Compiles and runs the examples of the README of this crate.
 #[cfg(doctest)]
@@ -119,6 +127,11 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct RepositoryReadme;
+
+/// Compiles the example of the page on control points.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/georeference.md")]
+struct GeoreferencePage;
 
 /// Results and solvers can be sent to and shared between threads.
 const _: () = {

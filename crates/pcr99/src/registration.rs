@@ -246,10 +246,14 @@ impl Registration {
     }
 
     /// Adds the [covariance](covariance()) of the transform. `pairs` and `scale` are those of the search, which leaves it out because it takes longer than the
-    /// search of an easy problem.
+    /// search of an easy problem. `rotation_deviation_deg` of the evidence, which the search estimates more simply, is then that of the covariance.
     #[must_use]
     pub fn with_covariance(mut self, pairs: &Correspondences, scale: Scale) -> Self {
         self.covariance = covariance(pairs, &self, scale);
+        if let (Some(covariance), Some(evidence)) = (&self.covariance, &mut self.evidence) {
+            let (deviation, _) = covariance.loosest_rotation();
+            evidence.rotation_deviation_deg = deviation.to_degrees().min(180.0);
+        }
         self
     }
 

@@ -376,6 +376,48 @@ fn an_answer_without_a_search_for_rivals_is_unfinished() {
     }
 }
 
+/// Whenever the caller ends the search, that is what the result says, and where the caller does not, the result is that of a search without a limit.
+#[test]
+fn a_search_that_was_ended_says_so() {
+    let easy = problem(300, 60, 1.0, 5);
+    let hard = problem(400, 10, 1.0, 7);
+    // Repeated rows are left out in a second search.
+    let mut repeated = problem(300, 0, 1.0, 9);
+    for i in 0..300 {
+        (repeated.source[i], repeated.target[i]) = (repeated.source[i % 60], repeated.target[i % 60]);
+    }
+    for (p, scale) in [
+        (&easy, Scale::one()),
+        (&easy, Scale::Unknown),
+        (&hard, Scale::one()),
+        (&hard, Scale::Unknown),
+        (&repeated, Scale::one()),
+    ] {
+        for params in [with_threshold(0.05), Params::new()] {
+            let full = solve(&pairs(p), scale, &params).unwrap();
+            let mut checks = 0;
+            loop {
+                let (asked, is_ended) = (std::cell::Cell::new(0), std::cell::Cell::new(false));
+                let stop = || {
+                    asked.set(asked.get() + 1);
+                    let request = (asked.get() > checks).then_some(StopRequest::TimeLimit);
+                    is_ended.set(is_ended.get() | request.is_some());
+                    request
+                };
+                let found = Solver::new().solve_until(&pairs(p), scale, &params, &stop).unwrap();
+                if is_ended.get() {
+                    assert_eq!(found.stopped_because, StopReason::TimeLimit, "{checks}");
+                } else {
+                    assert_eq!((found.stopped_because, found.doubt), (full.stopped_because, full.doubt));
+                    assert_eq!(found.inliers, full.inliers);
+                    break;
+                }
+                checks += 1 + checks / 2;
+            }
+        }
+    }
+}
+
 /// A rival is found however few candidates the caller wants.
 #[test]
 fn one_candidate_does_not_hide_a_rival() {

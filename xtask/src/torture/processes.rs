@@ -107,6 +107,9 @@ fn limited(
 pub(super) fn full_disks(torture: &mut Torture) -> Result<()> {
     let place = torture.directory("full")?;
     torture.batch(&place, 2, "3000")?;
+    let row = |i: u32| format!("{},{},{},{}\n", i * 7919 % 9001, i * 104_729 % 8017, i % 97, i);
+    fs::write(place.join("cloud.csv"), format!("x,y,z,label\n{}", (0..3000).map(row).collect::<String>()))?;
+    fs::write(place.join("pose.txt"), "0 -1 0 5\n1 0 0 6\n0 0 1 7\n0 0 0 1\n")?;
     let to_full = [
         "--help",
         "--version",
@@ -130,7 +133,9 @@ pub(super) fn full_disks(torture: &mut Torture) -> Result<()> {
         torture.count("full disks", result, &[])?;
     }
     loop {
-        let cases: [(&[&str], &str); 5] = [
+        let cases: [(&[&str], &str); 7] = [
+            (&["apply", "pose.txt", "cloud.csv", "out.laz", "--force"], "out.laz"),
+            (&["apply", "pose.txt", "cloud.csv", "out.e57", "--force"], "out.e57"),
             (&["solve", "m0.csv", "--page", "out.html"], "out.html"),
             (&["simulate", "--shape", "knot", "--points", "9000", "--output", "out.csv"], "out.csv"),
             (&["solve", "m0.csv", "--json", "--output", "out.json"], "out.json"),

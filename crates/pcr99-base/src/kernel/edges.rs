@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+pub(in crate::kernel) mod avx512;
+
 use super::pack::pack;
 use crate::dispatch::compiled_twice;
 
@@ -76,6 +79,12 @@ impl Columns {
 /// Only the bits from the block of eight of `i` on are written. [`mirror`] writes the others, by symmetry.
 pub fn consistent_rows(columns: &Columns, first: usize, tau_sq: f32, words: usize, rows: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
+    if crate::dispatch::has_avx512() {
+        // SAFETY: the line above checked that this CPU has AVX-512.
+        unsafe { avx512::consistent_rows(columns, first, tau_sq, words, rows) };
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
     if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
         unsafe { avx2::consistent_rows(columns, first, tau_sq, words, rows) };
@@ -96,9 +105,14 @@ fn consistent_rows_lanes(columns: &Columns, first: usize, tau_sq: f32, words: us
                 (difference * difference <= tau_sq * (2.0 * sum - tau_sq)) | (sum <= tau_sq)
             });
         }
-        // The bits before the group of eight of `i` are left out, and that of `i` itself.
-        row[i / 64] &= (u64::MAX << (i % 64 / 8 * 8)) & !(1 << (i % 64));
+        clear_before(row, i);
     }
+}
+
+/// Clears the bits before the group of eight of match `i`, and that of `i` itself.
+#[inline(always)]
+fn clear_before(row: &mut [u64], i: usize) {
+    row[i / 64] &= (u64::MAX << (i % 64 / 8 * 8)) & !(1 << (i % 64));
 }
 
 #[cfg(test)]
@@ -291,6 +305,9 @@ fn common_lanes(one: &[u64], other: &[u64]) -> u32 {
     one.iter().zip(other).map(|(one, other)| (one & other).count_ones()).sum()
 }
 
+/// Bits of a word that are looked at together.
+const AT_ONCE: usize = 6;
+
 /// Appends the pairs `(i, j)` for all `j` in `columns` whose bit is set in the `row` of match `i`.
 pub fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, u32)>) {
     let words = columns.start / 64..columns.end.div_ceil(64);
@@ -301,15 +318,28 @@ pub fn edges_of(row: &[u64], i: u32, columns: Range<usize>, out: &mut Vec<(u32, 
         if word == columns.end / 64 {
             left &= (1 << (columns.end % 64)) - 1;
         }
+        // Most words have fewer bits. A loop that ends with the last bit would end unpredictably.
+        let end = out.len() + left.count_ones() as usize;
         while left != 0 {
-            out.push((i, 64 * word as u32 + left.trailing_zeros()));
-            left &= left - 1;
+            let some: [(u32, u32); AT_ONCE] = std::array::from_fn(|_| {
+                let place = left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+                (i, 64 * word as u32 + place)
+            });
+            out.extend_from_slice(&some);
         }
+        out.truncate(end);
     }
 }
 
 /// Number of bits that are set in both rows of each pair.
 pub fn pair_supports(bits: &[u64], words: usize, pairs: &[(u32, u32)], out: &mut [u32]) {
+    #[cfg(target_arch = "x86_64")]
+    if words >= 8 && crate::dispatch::has_avx512() {
+        // SAFETY: the line above checked that this CPU has AVX-512.
+        unsafe { avx512::pair_supports(bits, words, pairs, out) };
+        return;
+    }
     #[cfg(target_arch = "x86_64")]
     if words.is_multiple_of(4) && crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -348,6 +378,12 @@ pub(in crate::kernel) mod tests {
             pair_supports(&bits, words, &pairs, &mut out);
             let some: u32 = bits[2 * words..].iter().map(|word| word.count_ones()).sum();
             assert_eq!(out, [64 * words as u32, some, some]);
+            #[cfg(target_arch = "x86_64")]
+            if words.is_multiple_of(4) && crate::dispatch::has_avx2() {
+                // SAFETY: the line above checked that this CPU has AVX2.
+                unsafe { avx2::pair_supports(&bits, words, &pairs, &mut out) };
+                assert_eq!(out, [64 * words as u32, some, some]);
+            }
         }
     }
 
@@ -399,6 +435,12 @@ pub(in crate::kernel) mod tests {
             let mut lanes = vec![0; fast.len()];
             consistent_rows_lanes(&columns, first, tau * tau, words, &mut lanes);
             prop_assert_eq!(&lanes, &plain);
+            #[cfg(target_arch = "x86_64")]
+            if crate::dispatch::has_avx2() {
+                // SAFETY: the line above checked that this CPU has AVX2.
+                unsafe { avx2::consistent_rows(&columns, first, tau * tau, words, &mut lanes) };
+                prop_assert_eq!(&lanes, &plain);
+            }
         }
 
         #[test]

@@ -10,7 +10,7 @@ pub struct Scattered {
 }
 
 /// Number of points between two branches: enough for the compiler to vectorise.
-const BLOCK: usize = 16;
+pub const BLOCK: usize = 16;
 
 /// Largest number of places that is counted; the verdict needs no more.
 pub const MOST_SCATTERED: usize = 64;
@@ -93,16 +93,9 @@ fn count_rings_lanes(columns: [&[f64]; 3], [x, y, z]: [f64; 3], reach_sq: f64, h
         let mut squares = [f64::INFINITY; BLOCK];
         if end - start == BLOCK {
             let (xs, ys, zs) = (&xs[start..end], &ys[start..end], &zs[start..end]);
-            let mut any = 0_u64;
             for k in 0..BLOCK {
                 let (dx, dy, dz) = (xs[k] - x, ys[k] - y, zs[k] - z);
                 squares[k] = dx * dx + dy * dy + dz * dz;
-                any |= u64::from(squares[k] <= reach_sq);
-            }
-            // Few points are near. There is one branch per block, so that the loop above vectorises.
-            if any == 0 {
-                start = end;
-                continue;
             }
         } else {
             for k in start..end {
@@ -110,8 +103,11 @@ fn count_rings_lanes(columns: [&[f64]; 3], [x, y, z]: [f64; 3], reach_sq: f64, h
                 squares[k - start] = dx * dx + dy * dy + dz * dz;
             }
         }
-        for square in squares.into_iter().filter(|square| *square <= reach_sq) {
-            hits[ring_of(square * inverse)] += 1;
+        // Few points are near. A branch for each would be unpredictable.
+        let mut left = (0..BLOCK).fold(0_u16, |near, k| near | u16::from(squares[k] <= reach_sq) << k);
+        while left != 0 {
+            hits[ring_of(squares[left.trailing_zeros() as usize % BLOCK] * inverse)] += 1;
+            left &= left - 1;
         }
         start = end;
     }

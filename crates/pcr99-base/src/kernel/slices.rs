@@ -3,6 +3,9 @@
 //! A pair of matches meets all slices within `L ± τ/‖b_i − b_m‖`. Each slice has a graph of its own, one bit per pair, so that
 //! an unknown scale is searched with the same operations as a known one.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::{edges::Columns, pack::pack};
 
 /// Division of the log ratios into slices of equal width.
@@ -25,9 +28,14 @@ pub const NOWHERE: u8 = 255;
 
 /// Writes the first slice that `L(i,m) ± τ/‖b_i − b_m‖` meets, and the number of further ones, for every `m` and all rows `i` of `spans`.
 ///
-/// The first row is that of match `from`. Only the entries from the block of eight of `i` on are written. [`mirror_bytes`] writes the others, by
-/// symmetry.
+/// The first row is that of match `from`. The entries before the block of eight of `i` mean nothing. [`mirror_bytes`] writes them, by symmetry.
 pub fn slice_spans(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    if crate::dispatch::has_avx512() {
+        // SAFETY: the line above checked that this CPU has AVX-512.
+        unsafe { avx512::slice_spans(columns, from, slicing, spans) };
+        return;
+    }
     #[cfg(target_arch = "x86_64")]
     if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2.
@@ -162,6 +170,12 @@ pub struct Rows<'a> {
 
 /// Writes row `at` of every slice: bit `m` is set where the span of `m` meets the slice.
 pub fn slice_rows(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    if crate::dispatch::has_avx512() {
+        // SAFETY: the line above checked that this CPU has AVX-512 and POPCNT.
+        unsafe { avx512::slice_rows(first, more, at, rows) };
+        return;
+    }
     #[cfg(target_arch = "x86_64")]
     if crate::dispatch::has_avx2() {
         // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
@@ -416,6 +430,26 @@ mod tests {
     use crate::kernel::edges::tests::{columns, distances};
     use proptest::prelude::*;
 
+    /// The version for AVX2, also where the CPU has AVX-512.
+    fn slice_spans_avx2(columns: &Columns, from: usize, slicing: Slicing, spans: Spans<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        if crate::dispatch::has_avx2() {
+            // SAFETY: the line above checked that this CPU has AVX2.
+            return unsafe { avx2::slice_spans(columns, from, slicing, spans) };
+        }
+        slice_spans(columns, from, slicing, spans);
+    }
+
+    /// The version for AVX2, also where the CPU has AVX-512.
+    fn slice_rows_avx2(first: &[u8], more: &[u8], at: usize, rows: &mut Rows<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        if crate::dispatch::has_avx2() {
+            // SAFETY: the line above checked that this CPU has AVX2 and POPCNT.
+            return unsafe { avx2::slice_rows(first, more, at, rows) };
+        }
+        slice_rows(first, more, at, rows);
+    }
+
     /// The rows of one match in every slice, and their degrees.
     fn rows_of(
         first: &[u8],
@@ -490,13 +524,20 @@ mod tests {
                 let spans = |make: fn(&Columns, usize, Slicing, Spans<'_>)| {
                     let (mut first, mut more) = (vec![0; (n - from) * width], vec![0; (n - from) * width]);
                     make(&columns, from, slicing, Spans { width, first: &mut first, more: &mut more });
+                    for (i, row) in (from..).zip(first.chunks_mut(width).zip(more.chunks_mut(width))) {
+                        row.0[..i / 8 * 8].fill(0);
+                        row.1[..i / 8 * 8].fill(0);
+                    }
                     (first, more)
                 };
                 let (first, more) = spans(slice_spans);
                 prop_assert_eq!(&(first.clone(), more.clone()), &spans(slice_spans_plain));
                 prop_assert_eq!(&(first.clone(), more.clone()), &spans(slice_spans_lanes));
+                prop_assert_eq!(&(first.clone(), more.clone()), &spans(slice_spans_avx2));
                 for (first, more) in first.chunks_exact(width).zip(more.chunks_exact(width)) {
-                    prop_assert_eq!(rows_of(first, more, 40, slice_rows), rows_of(first, more, 40, slice_rows_lanes));
+                    let rows = rows_of(first, more, 40, slice_rows);
+                    prop_assert_eq!(&rows, &rows_of(first, more, 40, slice_rows_lanes));
+                    prop_assert_eq!(&rows, &rows_of(first, more, 40, slice_rows_avx2));
                 }
             }
         }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use pcr99_plan::{GivenScale, Method};
+use pcr99_plan::{GivenScale, GivenVertical, Method};
 
 use super::{
     RefineOption,
-    values::{at_least_one, method, number, threads, whole},
+    values::{at_least_one, method, number, threads, vertical, whole},
 };
 
 /// Options of `batch`.
@@ -27,7 +27,8 @@ Exit status: 0 all pairs are registered; 1 finished, but some pairs failed or ar
 Examples:
   pcr99 batch pairs.csv --output out
   pcr99 batch pairs.csv --output out --resume
-  pcr99 batch pairs.csv --output out --scale unknown --threads 8")]
+  pcr99 batch pairs.csv --output out --scale unknown --threads 8
+  pcr99 batch pairs.csv --output out --write-aligned aligned --page out/index.html")]
 pub struct Batch {
     /// CSV table of the pairs. Columns: `pair_id`; `source` and `target` (clouds) or `pairs` (matches); optionally any of the options
     /// for pairs below, such as `time_limit`. Relative paths are relative to this file.
@@ -66,6 +67,11 @@ pub struct Batch {
     /// Write pages of up to this many pairs to `pages` in the output directory, unregistered pairs first. The page of --page links to them.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>, allow_hyphen_values = true)]
     pub pair_pages: usize,
+
+    /// Write the source cloud of each registered pair, moved onto its target, to this directory. Files have the names of the pairs and the formats of the
+    /// sources (PLY where that cannot be written). With --resume, missing files are written.
+    #[arg(long, value_name = "DIR")]
+    pub write_aligned: Option<PathBuf>,
 
     /// Options of pairs whose cell is empty.
     #[command(flatten)]
@@ -107,6 +113,12 @@ pub struct BatchDefaults {
     /// Distance between targets up to which neighbouring wrong matches are wrong in the same way, in target units [default: measured].
     #[arg(long, value_name = "LENGTH", value_parser = number, allow_hyphen_values = true)]
     pub correlation_length: Option<f64>,
+    /// Direction that is up on each side, for instance `source=0,0,1 target=0,0,1`: the transform only turns about it and moves [default: unknown].
+    #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"], value_parser = vertical)]
+    pub vertical: Vec<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees [default: 0].
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_hyphen_values = true)]
+    pub tilt: Option<f64>,
     /// Voxel edge for downsampling clouds, in target units [default: from the density and extent of both].
     #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
     pub voxel: Option<f64>,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use pcr99::Similarity;
 use pcr99_cloud::Refinement;
-use pcr99_plan::{GivenScale, RegisterOptions};
+use pcr99_plan::{GivenScale, GivenVertical, RegisterOptions};
 
 use super::{
-    PrintedResult,
-    values::{number, place, whole},
+    PageHead, PrintedResult,
+    values::{both_sides, number, place, vertical, whole},
 };
 
 /// Options of `register`.
@@ -32,6 +32,12 @@ pub struct Register {
     /// Scale s: a positive number if it is known, `unknown` to estimate it, or MIN..MAX to estimate it within bounds.
     #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
     pub scale: GivenScale,
+    /// Direction that is up on each side, for instance `source=0,0,1 target=0,0,1`: the transform only turns about it and moves [default: unknown].
+    #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"], value_parser = vertical)]
+    pub vertical: Vec<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees [default: 0].
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_hyphen_values = true)]
+    pub tilt: Option<f64>,
     /// Refinement of the pose.
     #[arg(long, value_enum, default_value_t = RefineOption::PointToPlane)]
     pub refine: RefineOption,
@@ -73,6 +79,9 @@ pub struct Register {
     /// Write a self-contained HTML page to this file: the verdict, both clouds before and after in 3-D, residuals, the transform.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
+    /// The head of the page.
+    #[command(flatten)]
+    pub head: PageHead,
 }
 
 /// A place in the coordinates of a cloud.
@@ -112,6 +121,8 @@ impl Register {
             refine: Some(self.refine.into()),
             initial,
             is_local: self.is_local,
+            vertical: both_sides(&self.vertical),
+            tilt: self.tilt,
             candidates: self.candidates,
             threads: self.threads,
             time_limit: self.time_limit,
@@ -143,6 +154,12 @@ pub struct Refine {
     /// Scale s: a positive number if it is known, `unknown` to estimate it, or MIN..MAX to estimate it within bounds.
     #[arg(long, value_name = "unknown|S|MIN..MAX", default_value = "1", allow_hyphen_values = true)]
     pub scale: GivenScale,
+    /// Direction that is up on each side, for instance `source=0,0,1 target=0,0,1`: the transform only turns about it and moves [default: unknown].
+    #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"], value_parser = vertical)]
+    pub vertical: Vec<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees [default: 0].
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_hyphen_values = true)]
+    pub tilt: Option<f64>,
     /// Refinement of the pose.
     #[arg(long, value_enum, default_value_t = RefineOption::PointToPlane)]
     pub refine: RefineOption,
@@ -165,6 +182,9 @@ pub struct Refine {
     /// Write a self-contained HTML page to this file: the verdict, both clouds before and after in 3-D, residuals, the transform.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
+    /// The head of the page.
+    #[command(flatten)]
+    pub head: PageHead,
 }
 
 impl Refine {
@@ -175,6 +195,8 @@ impl Refine {
             target: self.target.clone(),
             voxel: self.voxel,
             scale: self.scale,
+            vertical: self.vertical.clone(),
+            tilt: self.tilt,
             refine: self.refine,
             initial: Some(self.initial.clone()),
             is_local: true,
@@ -188,6 +210,7 @@ impl Refine {
             write_aligned: self.write_aligned.clone(),
             force: self.force,
             page: self.page.clone(),
+            head: self.head.clone(),
         }
     }
 }

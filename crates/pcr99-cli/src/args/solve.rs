@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use pcr99_plan::{GivenScale, Method, PaperOptions, SolveOptions};
+use pcr99_plan::{GivenScale, GivenVertical, Method, PaperOptions, SolveOptions};
 
 use super::{
-    PrintedResult,
-    values::{method, number, whole},
+    PageHead, PrintedResult,
+    values::{both_sides, method, number, vertical, whole},
 };
 
 /// Options of `solve`.
@@ -46,10 +46,19 @@ pub struct Solve {
     /// [default: estimated from the data; methods other than `default` need it].
     #[arg(long, value_name = "D", value_parser = number, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
+    /// Largest standard deviation of the noise of a coordinate, in target units: instead of --threshold, which is five times as large.
+    #[arg(long, value_name = "SIGMA", value_parser = number, allow_hyphen_values = true)]
+    pub noise_bound: Option<f64>,
     /// Distance between targets up to which neighbouring wrong matches are wrong in the same way, in target units, for instance the radius of the
     /// descriptors; 0 if all matches are independent [default: measured].
     #[arg(long, value_name = "LENGTH", value_parser = number, allow_hyphen_values = true)]
     pub correlation_length: Option<f64>,
+    /// Direction that is up on each side, for instance `source=0,0,1 target=0,0,1`: the transform only turns about it and moves [default: unknown].
+    #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"], value_parser = vertical)]
+    pub vertical: Vec<GivenVertical>,
+    /// Largest angle between the vertical of the target and that of the moved source, in degrees [default: 0].
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_hyphen_values = true)]
+    pub tilt: Option<f64>,
     /// Search method: `default`, PCR-99 as published (`paper`) or with random samples (`paper-random`), or another published method
     /// for comparison. All except `default` need --threshold.
     #[arg(long, value_name = "METHOD", default_value_t = Method::Default, value_parser = method())]
@@ -73,6 +82,9 @@ pub struct Solve {
     /// Write a self-contained HTML page to this file: the verdict, both point sets before and after in 3-D, residuals, the transform.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
+    /// The head of the page.
+    #[command(flatten)]
+    pub head: PageHead,
 
     /// Parameters of the default method.
     #[command(flatten)]
@@ -132,6 +144,7 @@ impl Solve {
         SolveOptions {
             scale: Some(self.scale),
             threshold: self.threshold,
+            noise_bound: self.noise_bound,
             method: Some(self.method),
             threads: self.threads,
             memory_budget_mib: self.memory_budget,
@@ -141,6 +154,8 @@ impl Solve {
             effort,
             miss_probability,
             correlation_length: self.correlation_length,
+            vertical: both_sides(&self.vertical),
+            tilt: self.tilt,
             paper: PaperOptions {
                 epsilon,
                 grid_step,

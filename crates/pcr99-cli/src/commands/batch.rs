@@ -1,16 +1,10 @@
 //! `pcr99 batch`: many pairs, resumable.
 
-use std::{
-    ffi::OsString,
-    num::NonZero,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, num::NonZero, thread, time::Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pcr99_batch::{
-    Directory, Ended, Error, Manifest, Progress, RunOptions, Settings, Summary, run_and_see, serve_pair,
+    Directory, Ended, Error, Manifest, RunOptions, Settings, Summary, run_and_see, serve_pair,
 };
 use pcr99_document::{PROGRAM, SCHEMA, Seconds};
 use pcr99_plan::MOST_THREADS;
@@ -18,20 +12,21 @@ use serde::Serialize;
 
 use crate::{
     Outcome,
-    args::{Args, Batch, BatchDefaults, BatchPair},
-    commands::batch_pages::BatchPages,
-    output::Sink,
-    say,
-    watch::{self, PROGRESS_DELAY},
+    args::{Args, Batch, BatchDefaults, BatchPair, both_sides},
+    commands::{
+        batch_aligned::{self, AlignedClouds},
+        batch_pages::BatchPages,
+        progress::Bar,
+    },
+    output::{Sink, counted},
+    say, watch,
 };
-
-/// Time between two progress lines of `--verbose` without a terminal.
-const LINE_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     let is_file = options.manifest.as_os_str() != "-";
     ensure!(is_file, "a manifest must be a file: its paths are relative to it");
     let page = BatchPages::check(options)?;
+    batch_aligned::check(options)?;
     let manifest = Manifest::read(&options.manifest, &settings(&options.defaults)?)?;
     let note = |line: &str| {
         if !args.quiet {
@@ -48,6 +43,8 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
         }
     };
     let mut pages = page.begin(options, &manifest)?;
+    let aligned = options.write_aligned.as_deref();
+    let mut aligned = aligned.map(|directory| AlignedClouds::begin(directory, &manifest)).transpose()?;
     retry(options, &mut directory, &manifest, &note)?;
     let (before, all) = (directory.finished(), manifest.rows().len());
     if before > 0 {
@@ -62,7 +59,12 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
         &run_options(options, &args.program),
         &watch::interrupted,
         &mut |progress| bar.update(progress),
-        &mut |record, matches| pages.see(record, matches),
+        &mut |record, matches| {
+            if let Some(aligned) = &mut aligned {
+                aligned.see(record);
+            }
+            pages.see(record, matches);
+        },
     );
     drop(bar);
     let seconds = start.elapsed().as_secs_f64();
@@ -81,8 +83,12 @@ pub(super) fn run(options: &Batch, args: &Args) -> Result<Outcome> {
     let written = pages.write(&manifest, &directory, args, &note);
     let written = written
         .context("the results are complete, but the pages are not: run the same command with --resume")?;
+    let moved = aligned.map(|aligned| aligned.write(&manifest, &directory, args, &note)).transpose();
+    let moved = moved.context(
+        "the results are complete, but the aligned clouds are not: run the same command with --resume",
+    )?;
     print(&summary, before, seconds, options)?;
-    note(&written_line(options, written, all - before, seconds));
+    note(&written_line(options, written, moved, all - before, seconds));
     Ok(if summary.all_registered() { Outcome::Done } else { Outcome::NotReliable })
 }
 
@@ -137,10 +143,20 @@ struct SummaryDocument<'a> {
     seconds: Seconds,
 }
 
-/// Line about the files that were written.
-fn written_line(options: &Batch, pages: usize, made: usize, seconds: f64) -> String {
+/// Line about the files that were written. `aligned` is the number of aligned clouds, if they were asked for.
+fn written_line(options: &Batch, pages: usize, aligned: Option<usize>, made: usize, seconds: f64) -> String {
+    let clouds = match (aligned, &options.write_aligned) {
+        (Some(count), Some(directory)) => {
+            format!(
+                ", {} to `{}`",
+                counted(count as u64, "aligned cloud", "aligned clouds"),
+                directory.display()
+            )
+        }
+        _ => String::new(),
+    };
     format!(
-        "wrote results.csv, results.jsonl, times.csv, summary.json{} to `{}`; {made} {} in {seconds:.1} s",
+        "wrote results.csv, results.jsonl, times.csv, summary.json{} to `{}`{clouds}; {made} {} in {seconds:.1} s",
         match pages {
             0 => String::new(),
             1 => " and 1 page in `pages`".to_owned(),
@@ -160,19 +176,23 @@ pub(super) fn run_pair(options: &BatchPair) -> Result<Outcome> {
 
 pub(super) fn run_options(options: &Batch, program: &[OsString]) -> RunOptions {
     let usual = RunOptions::default();
-    let threads = options.threads.or_else(|| thread::available_parallelism().ok().map(NonZero::get));
-    let pair =
-        ["batch-pair".into(), "--threads".into(), threads.unwrap_or(1).min(MOST_THREADS).to_string().into()];
     RunOptions {
-        isolation: if program.is_empty() {
-            Vec::new()
-        } else {
-            program.iter().cloned().chain(pair).collect()
-        },
+        isolation: isolation(program, options.threads),
         threads: options.threads.and_then(NonZero::new),
         chunk: options.chunk.and_then(NonZero::new).unwrap_or(usual.chunk),
         cache: options.cache.map_or(usual.cache, |mib| mib.saturating_mul(1 << 20)),
     }
+}
+
+/// Command that runs a single pair in a process of its own; empty where this program cannot be started again.
+pub(super) fn isolation(program: &[OsString], threads: Option<usize>) -> Vec<OsString> {
+    if program.is_empty() {
+        return Vec::new();
+    }
+    let threads = threads.or_else(|| thread::available_parallelism().ok().map(NonZero::get));
+    let pair =
+        ["batch-pair".into(), "--threads".into(), threads.unwrap_or(1).min(MOST_THREADS).to_string().into()];
+    program.iter().cloned().chain(pair).collect()
 }
 
 /// Options of pairs whose cell is empty.
@@ -193,6 +213,8 @@ fn settings(given: &BatchDefaults) -> Result<Settings> {
         effort: given.effort,
         miss_probability: given.miss_probability,
         correlation_length: given.correlation_length,
+        vertical: both_sides(&given.vertical),
+        tilt: given.tilt,
         voxel: given.voxel,
         refine: given.refine.map(Into::into),
         initial,
@@ -200,51 +222,4 @@ fn settings(given: &BatchDefaults) -> Result<Settings> {
         time_limit: given.time_limit,
         seed: given.seed,
     })
-}
-
-/// A progress bar with the remaining time on a terminal; elsewhere, with `--verbose`, a line every few seconds.
-struct Bar {
-    bar: ProgressBar,
-    lines: bool,
-    start: Instant,
-    last_line: Instant,
-}
-
-impl Bar {
-    fn new(all: usize, args: &Args) -> Self {
-        let target = if args.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(all as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("[{wide_bar}] {pos} of {len} pairs{msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        let now = Instant::now();
-        Self { lines: args.verbose && bar.is_hidden(), bar, start: now, last_line: now }
-    }
-
-    fn update(&mut self, progress: &Progress) {
-        let finished = progress.before + progress.made;
-        let mut more = String::new();
-        if progress.failed > 0 {
-            more += &format!(", {} failed", progress.failed);
-        }
-        if progress.made > 0 && finished < progress.all {
-            let each = self.start.elapsed().as_secs_f64() / progress.made as f64;
-            let left = Duration::try_from_secs_f64(each * (progress.all - finished) as f64);
-            more += &format!(", {} left", HumanDuration(left.unwrap_or(Duration::MAX)));
-        }
-        if self.lines && self.last_line.elapsed() >= LINE_EVERY {
-            self.last_line = Instant::now();
-            say(&format!("{finished} of {} pairs{more}", progress.all));
-        }
-        if self.start.elapsed() >= PROGRESS_DELAY {
-            self.bar.set_message(more);
-            self.bar.set_position(finished as u64);
-        }
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
 }

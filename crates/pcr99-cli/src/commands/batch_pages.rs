@@ -31,7 +31,7 @@ const PAGES: &str = "pages";
 /// Characters of a pair's name in the name of its page: enough to recognise it, and below every file system's limit.
 const LONGEST_NAME: usize = 40;
 /// Names in the directory of the results that the batch itself uses.
-const TAKEN: [&str; 8] =
+pub(super) const TAKEN: [&str; 8] =
     [RESULTS_CSV, RESULTS_JSONL, TIMES_CSV, SUMMARY_JSON, "batch.json", ".lock", "parts", PAGES];
 
 /// Matches between two clouds.
@@ -235,15 +235,21 @@ fn view(
 
 /// Unique file name of a pair's page, safe on every file system: plain characters of its name, and its fingerprint.
 fn file_name(pair: &Row, manifest: &Manifest) -> String {
+    let name = plain_name(&pair.pair_id);
+    let separator = if name.is_empty() { "" } else { "-" };
+    format!("{name}{separator}{}.html", pair.fingerprint(manifest.base()))
+}
+
+/// Plain characters of a pair's name, for file names; may be empty.
+pub(super) fn plain_name(pair_id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let name: String = pair.pair_id.chars().take(LONGEST_NAME).map(plain).collect();
+    let name: String = pair_id.chars().take(LONGEST_NAME).map(plain).collect();
     let parts: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
-    let separator = if parts.is_empty() { "" } else { "-" };
-    format!("{}{separator}{}.html", parts.join("-"), pair.fingerprint(manifest.base()))
+    parts.join("-")
 }
 
 /// Whether a path names a file directly in a directory, which need not exist.
-fn lies_in(file: &Path, directory: &Path) -> bool {
+pub(super) fn lies_in(file: &Path, directory: &Path) -> bool {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let same =
         |a: std::io::Result<PathBuf>, b: std::io::Result<PathBuf>| matches!((a, b), (Ok(a), Ok(b)) if a == b);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use pcr99_lab::monte_carlo::{
     self, Configuration, Ended, Jobs, Journal, Machine, Outcome as Status, Plan, ScaleMode, Session, Size,
     Stored,
@@ -20,7 +20,8 @@ use crate::{
     input,
     output::Sink,
     page::PageFile,
-    say, watch,
+    say,
+    watch::{self, Lines},
 };
 
 pub(super) fn run(options: &Bench, args: &Args) -> Result<Outcome> {
@@ -171,6 +172,7 @@ fn session(jobs: Jobs) -> Session {
 /// A progress bar on a terminal, with the remaining time.
 struct Bar {
     line: ProgressBar,
+    lines: Lines,
     start: Instant,
     made: u64,
     missing: u64,
@@ -178,24 +180,27 @@ struct Bar {
 
 impl Bar {
     fn new(before: u64, all: u64, quiet: bool) -> Self {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let line = ProgressBar::with_draw_target(Some(all), target).with_position(before);
+        let line = ProgressBar::with_draw_target(Some(all), watch::target(quiet)).with_position(before);
+        let lines = Lines::new(watch::is_plain() && !quiet);
         if let Ok(style) = ProgressStyle::with_template("[{wide_bar}] {pos} of {len} records{msg}") {
             line.set_style(style.progress_chars("=> "));
         }
-        Self { line, start: Instant::now(), made: 0, missing: all - before.min(all) }
+        Self { line, lines, start: Instant::now(), made: 0, missing: all - before.min(all) }
     }
 
     fn step(&mut self) {
         self.made += 1;
+        // Runs come in rounds of all methods and sizes, so the mean so far predicts the rest.
+        let each = self.start.elapsed().as_secs_f64() / self.made as f64;
+        let left = each * (self.missing - self.made.min(self.missing)) as f64;
+        let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
+        let left = || format!(", {} left", indicatif::HumanDuration(left));
         if !self.line.is_hidden() {
-            // Runs come in rounds of all methods and sizes, so the mean so far predicts the rest.
-            let each = self.start.elapsed().as_secs_f64() / self.made as f64;
-            let left = each * (self.missing - self.made.min(self.missing)) as f64;
-            let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-            self.line.set_message(format!(", {} left", indicatif::HumanDuration(left)));
+            self.line.set_message(left());
         }
         self.line.inc(1);
+        let (place, all) = (self.line.position(), self.line.length().unwrap_or_default());
+        self.lines.say(|| format!("{place} of {all} records{}", left()));
     }
 
     /// Removes the bar and returns the number of steps.

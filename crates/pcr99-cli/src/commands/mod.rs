@@ -1,18 +1,27 @@
 //! One file per command.
 
+mod apply;
+mod assemble;
+mod assess;
 mod batch;
+mod batch_aligned;
 mod batch_pages;
 #[cfg(feature = "lab")]
 mod bench;
 mod convert;
 #[cfg(feature = "lab")]
 mod demo;
+mod georeference;
 mod graph;
+mod info;
+mod moved;
 mod page;
+mod progress;
 mod register;
 #[cfg(feature = "lab")]
 mod simulate;
 mod solve;
+mod verify;
 
 use anyhow::{Result, ensure};
 use clap::CommandFactory;
@@ -21,22 +30,30 @@ use crate::{
     Outcome,
     args::{Args, Command},
     output::{Sink, print_help},
+    watch,
 };
 
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    watch::show(args.progress);
     match &args.command {
         #[cfg(feature = "lab")]
         Command::Demo(options) => demo::run(options, args),
         Command::Solve(options) => solve::run(options, args),
         Command::Register(options) => register::run(options, args),
         Command::Refine(options) => register::run(&options.registration(), args),
+        Command::Assess(options) => assess::run(options, args),
+        Command::Verify(options) => verify::run(options, args),
         #[cfg(feature = "lab")]
         Command::Simulate(options) => simulate::run(options, args.quiet),
         Command::Convert(options) => convert::run(options, args.quiet),
+        Command::Info(options) => info::run(options, args.quiet),
+        Command::Apply(options) => apply::run(options, args.quiet),
         #[cfg(feature = "lab")]
         Command::Bench(options) => bench::run(options, args),
+        Command::Assemble(options) => assemble::run(options, args),
         Command::Batch(options) => batch::run(options, args),
         Command::BatchPair(options) => batch::run_pair(options),
+        Command::Georeference(options) => georeference::run(options, args.quiet),
         Command::Graph(options) => graph::run(options, args),
         Command::Page(options) => page::run(options, args),
         Command::Completions { shell } => {

@@ -25,7 +25,8 @@ pub(super) fn run(options: &Page, args: &Args) -> Result<Outcome> {
     if let (Ok(page), Ok(document)) = (options.output.canonicalize(), options.document.canonicalize()) {
         ensure!(page != document, "--output names the document: give the page a file of its own");
     }
-    let file = PageFile::new(Some(&options.output), &[])?.context("no file for the page")?;
+    let file =
+        PageFile::with_head(Some(&options.output), &[], &options.head)?.context("no file for the page")?;
     let (name, text) = read(&options.document)?;
     let document = Document::from_json(&text).with_context(|| name.clone())?;
     let files = Files::of(&document, options);

@@ -5,14 +5,15 @@ use std::{hint::black_box, mem, path::Path};
 use anyhow::{Context, Result, ensure};
 use pcr99::{Clock, Seconds, stop::StopRequest};
 use pcr99_cloud::{
-    Cloud, CloudFormat, CloudRegistration, PreparedCloud, RawCloud, read_cloud, read_transform,
+    Cloud, CloudFormat, CloudRegistration, PreparedCloud, RawCloud, points_unit_hint, read_cloud,
+    read_transform,
     register::{CloudSummary, with_threads},
-    write_cloud,
 };
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
-use pcr99_plan::{RegisterPlan, text::number_text};
+use pcr99_plan::{GivenScale, RegisterPlan, text::number_text};
 
+use super::moved;
 use crate::{
     Outcome,
     args::{Args, Format, Place, Register},
@@ -27,7 +28,7 @@ use crate::{
 /// Makes the C library keep freed memory for what follows. Otherwise it returns large blocks to the system, and each of their pages costs a fault when it is
 /// needed again: 6 to 8 % of the CPU time of a registration, measured on scans of 20 000 to 300 000 points. The GNU C library raises its limits to the size of a block that is freed, up to nearly 32 MiB, and
 /// the block itself is never touched. Other libraries ignore it.
-fn keep_freed_memory() {
+pub(super) fn keep_freed_memory() {
     drop(black_box(Vec::<u8>::with_capacity((32 << 20) - (64 << 10))));
 }
 
@@ -38,7 +39,7 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
     let is_summary = options.printed.is_summary_on_screen();
     let terminal = Terminal::here().filter(|_| is_summary && !args.quiet);
     // Points are shown or written again afterwards; otherwise they need not be copied.
-    let is_shown = terminal.is_some() || options.page.is_some() || options.write_aligned.is_some();
+    let is_shown = terminal.is_some() || options.page.is_some();
     let (found, clouds) = with_threads(plan.params().threads(), || search(&plan, is_shown, options, args))?;
     let result = match options.printed.format() {
         Format::Summary => output::cloud_summary(&found),
@@ -53,8 +54,8 @@ pub(super) fn run(options: &Register, args: &Args) -> Result<Outcome> {
         RegistrationView::of_clouds(&found, &clouds[0].points, &clouds[1].points)
             .with_names(&page::name(&options.source), &page::name(&options.target))
     });
-    let [source, _] = clouds;
-    write_aligned(options, args, source, &found)?;
+    drop(clouds);
+    write_aligned(options, args, &found)?;
     if let (Some(page), Some(view)) = (files.page, view) {
         page.write(args, [view])?;
     }
@@ -87,8 +88,11 @@ impl Files {
             !aligned.is_same_file(&result),
             "--output and --write-aligned name the same file: give each its own"
         );
-        let page =
-            PageFile::new(options.page.as_deref(), &[("--output", &result), ("--write-aligned", &aligned)])?;
+        let page = PageFile::with_head(
+            options.page.as_deref(),
+            &[("--output", &result), ("--write-aligned", &aligned)],
+            &options.head,
+        )?;
         Ok(Self { result, page })
     }
 }
@@ -119,23 +123,22 @@ fn search(
     if args.verbose {
         say(&format!("options: {plan}"));
     }
-    let [source, target] = &mut clouds;
-    let (source, target) = rayon::join(
-        || prepared(source, is_shown, options.source_viewpoint, &options.source),
-        || prepared(target, is_shown, options.target_viewpoint, &options.target),
-    );
-    let (source, target) = (source?, target?);
+    let hint = points_unit_hint(&clouds[0].points, &clouds[1].points);
+    let viewpoints = [options.source_viewpoint, options.target_viewpoint];
+    let paths = [options.source.as_path(), options.target.as_path()];
+    let [source, target] = prepared_both(&mut clouds, is_shown, viewpoints, paths, args.quiet)?;
     clock.lap(Seconds::PREPARING);
     let input = clock.stop();
-    if !args.quiet {
-        note_removed(&source, &options.source);
-        note_removed(&target, &options.target);
-    }
     let mut found = plan.run(&source, &target, &|| watch.check())?;
     drop(watch);
     found.seconds = found.seconds.preceded_by(&input);
     if let Some(voxel) = options.voxel.filter(|_| !args.quiet) {
         note_voxel(voxel, &found);
+    }
+    // Of clouds that fit, one is simply larger. With an unknown scale, units do not matter.
+    let is_known = matches!(options.scale, GivenScale::Known(_));
+    if let Some(hint) = hint.filter(|_| is_known && !found.is_registered() && !args.quiet) {
+        say(&format!("note: {hint}"));
     }
     if args.verbose {
         say(verbose::of_clouds(&found, plan.params()).trim_end());
@@ -143,11 +146,14 @@ fn search(
     Ok((found, clouds))
 }
 
-/// Writes the moved source, if it is registered or writing is forced.
-fn write_aligned(options: &Register, args: &Args, source: Cloud, found: &CloudRegistration) -> Result<()> {
+/// Writes the moved source, if it is registered or writing is forced. The file is read again, for all that is in it.
+fn write_aligned(options: &Register, args: &Args, found: &CloudRegistration) -> Result<()> {
     if let (Some(path), Some(pose)) = (&options.write_aligned, &found.target_from_source) {
         if found.is_registered() || options.force {
-            write_cloud(path, &source.moved(pose))?;
+            let written = moved::write(&options.source, path, pose)?;
+            if !args.quiet {
+                written.say_notes();
+            }
         } else if !args.quiet {
             say(
                 "note: the aligned cloud is not written, because the pose is not reliable; --force writes it",
@@ -172,7 +178,8 @@ fn drawn(terminal: Terminal, found: &CloudRegistration, [source, target]: &[Clou
     Some(picture(terminal, &scene))
 }
 
-fn read_both(paths: [&Path; 2], quiet: bool) -> Result<[Cloud; 2]> {
+/// Reads two clouds at the same time.
+pub(super) fn read_both(paths: [&Path; 2], quiet: bool) -> Result<[Cloud; 2]> {
     for path in paths {
         ensure!(path.as_os_str() != "-", "a cloud must be a file: only `solve` reads standard input, `-`");
     }
@@ -180,6 +187,25 @@ fn read_both(paths: [&Path; 2], quiet: bool) -> Result<[Cloud; 2]> {
     let _busy = Busy::start(format!("reading `{}` and `{}`", source.display(), target.display()), quiet);
     let (source, target) = rayon::join(|| read_cloud(source), || read_cloud(target));
     Ok([source?, target?])
+}
+
+/// Two clouds, prepared at the same time. Notes how many points were removed.
+pub(super) fn prepared_both(
+    [source, target]: &mut [Cloud; 2],
+    is_shown: bool,
+    viewpoints: [Option<Place>; 2],
+    paths: [&Path; 2],
+    is_quiet: bool,
+) -> Result<[PreparedCloud; 2]> {
+    let (source, target) = rayon::join(
+        || prepared(source, is_shown, viewpoints[0], paths[0]),
+        || prepared(target, is_shown, viewpoints[1], paths[1]),
+    );
+    let clouds = [source?, target?];
+    if !is_quiet {
+        clouds.iter().zip(paths).for_each(|(cloud, path)| note_removed(cloud, path));
+    }
+    Ok(clouds)
 }
 
 /// A cloud with the normals of its file, and with the given viewpoint or that of the file. The points are taken from `cloud` unless it `is_shown` later.

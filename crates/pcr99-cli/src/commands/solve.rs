@@ -20,7 +20,7 @@ use crate::{
 
 pub(super) fn run(options: &Solve, args: &Args) -> Result<Outcome> {
     let sink = Sink::new(options.printed.output.as_deref())?;
-    let page = PageFile::new(options.page.as_deref(), &[("--output", &sink)])?;
+    let page = PageFile::with_head(options.page.as_deref(), &[("--output", &sink)], &options.head)?;
     let plan = SolvePlan::new(&options.options())?;
     // The time limit holds for reading and preparing, too.
     let deadline = plan.deadline();

@@ -68,6 +68,8 @@ pub(crate) fn check_on_paper(browser: &mut Browser) {
     let paper = serde_json::json!({ "width": 718, "height": 1047, "deviceScaleFactor": 1, "mobile": false });
     browser.call("Emulation.setDeviceMetricsOverride", paper);
     browser.settle();
+    // Drawings take the size of the paper after it is known.
+    browser.wait_for(&format!("{CUT}.length === 0"));
     crate::keep_picture(browser, "paper");
     let widths = browser.value("[document.documentElement.scrollWidth, innerWidth]");
     assert!(widths[0].as_f64() <= widths[1].as_f64(), "wider than the paper: {widths}");

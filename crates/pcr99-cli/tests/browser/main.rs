@@ -13,6 +13,10 @@ mod others;
 
 mod registration;
 
+mod votes;
+
+mod web;
+
 use std::{
     fs,
     path::PathBuf,

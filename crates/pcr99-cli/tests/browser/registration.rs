@@ -31,7 +31,7 @@ fn pixels(browser: &mut Browser, picture: &str, layer: &str) -> i64 {
     browser.value(&count).as_i64().expect("a count")
 }
 
-fn seen(browser: &mut Browser, scene: &str, layer: &str) -> i64 {
+pub(crate) fn seen(browser: &mut Browser, scene: &str, layer: &str) -> i64 {
     let picture = browser.picture(Some(scene));
     pixels(browser, &picture, layer)
 }

@@ -1,13 +1,21 @@
 //! The program as its users meet it: arguments, files and standard input go in; exit status, standard output, standard
 //! error and files come out.
 
+mod assemble;
+
 mod bad_input;
 
 mod batch;
 
+mod batch_aligned;
+
 mod convert;
 
 mod bench;
+
+mod georeference;
+
+mod given;
 
 mod help;
 

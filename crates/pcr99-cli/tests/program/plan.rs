@@ -1,7 +1,9 @@
 //! A mistake gives the same message in the program, in batches and in the library.
 
 use pcr99::Similarity;
-use pcr99_plan::{GivenScale, Method, PaperOptions, RegisterOptions, RegisterPlan, SolveOptions, SolvePlan};
+use pcr99_plan::{
+    GivenScale, GivenVertical, Method, PaperOptions, RegisterOptions, RegisterPlan, SolveOptions, SolvePlan,
+};
 
 use super::place::Place;
 
@@ -22,7 +24,7 @@ fn mistakes_about_matches() {
     let none = SolveOptions::default();
     let ransac = SolveOptions { method: Some(Method::Ransac), threshold: Some(1.0), ..none.clone() };
     let fgr = SolveOptions { method: Some(Method::Fgr), ..ransac.clone() };
-    let cases: [(&str, Cells, SolveOptions); 12] = [
+    let cases: [(&str, Cells, SolveOptions); 14] = [
         (
             "--scale 0",
             &[("scale", "0")],
@@ -47,6 +49,15 @@ fn mistakes_about_matches() {
             &[("correlation_length", "-1")],
             SolveOptions { correlation_length: Some(-1.0), ..none.clone() },
         ),
+        (
+            "--vertical source=0,0,0 target=0,0,1",
+            &[("vertical", "\"source=0,0,0 target=0,0,1\"")],
+            SolveOptions {
+                vertical: Some(GivenVertical { source: Some([0.0; 3]), target: Some([0.0, 0.0, 1.0]) }),
+                ..none.clone()
+            },
+        ),
+        ("--tilt 3", &[("tilt", "3")], SolveOptions { tilt: Some(3.0), ..none.clone() }),
         ("--method ransac", &[("method", "ransac")], SolveOptions { threshold: None, ..ransac.clone() }),
         (
             "--method ransac --threshold 1 --effort 5",
@@ -103,6 +114,14 @@ fn mistakes_about_clouds() {
             RegisterOptions { scale: Some(GivenScale::Known(-1.0)), ..none.clone() },
         ),
         ("--candidates 0", ("candidates", "0"), RegisterOptions { candidates: Some(0), ..none.clone() }),
+        (
+            "--vertical source=0,0,0 target=0,0,1",
+            ("vertical", "\"source=0,0,0 target=0,0,1\""),
+            RegisterOptions {
+                vertical: Some(GivenVertical { source: Some([0.0; 3]), target: Some([0.0, 0.0, 1.0]) }),
+                ..none.clone()
+            },
+        ),
         (
             "--time-limit nan",
             ("time_limit", "nan"),

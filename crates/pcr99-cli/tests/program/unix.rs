@@ -100,3 +100,21 @@ fn a_full_disk_is_an_error() {
     ran.refused(&["cannot write `/proc/result.txt`"]);
     assert!(!ran.err.contains("missing.csv"), "{}", ran.err);
 }
+
+/// Nothing writes into the pipe for eleven seconds: `--progress plain` says after ten what the program is doing, also without a terminal.
+#[test]
+fn plain_progress_is_a_line_every_ten_seconds() {
+    let place = Place::new();
+    let pipe = place.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let child = place.command("solve pipe --progress plain").spawn().expect("the program starts");
+    let mut end = std::fs::File::options().write(true).open(&pipe).expect("a pipe");
+    thread::sleep(Duration::from_millis(11_000));
+    end.write_all(table(&exact_matches(), " ", "\n").as_bytes()).expect("it reads");
+    drop(end);
+    let ran = Ran::of(child.wait_with_output().expect("the program ends")).with_status(0);
+    assert_eq!(ran.err, "reading the matches, 10 s\n");
+    assert!(ran.out.starts_with("registered: "), "{ran:?}");
+    place.run("solve m.csv --progress plain -q").refused(&["--progress", "--quiet"]);
+    place.run("solve m.csv --progress often").refused(&["plain"]);
+}

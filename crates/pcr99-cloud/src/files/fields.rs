@@ -17,7 +17,7 @@ pub(crate) enum Want {
 }
 
 /// Names of normals, colours and intensities, in lower case; the first family that is complete is taken.
-const NORMALS: [[&str; 3]; 3] =
+pub(super) const NORMALS: [[&str; 3]; 3] =
     [["nx", "ny", "nz"], ["normal_x", "normal_y", "normal_z"], ["normalx", "normaly", "normalz"]];
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];

@@ -54,6 +54,11 @@ fn readings(extra: usize, habit: Habit) -> &'static [&'static [Part]] {
     }
 }
 
+/// Whether the columns of tables of this width can have a meaning.
+pub(crate) fn is_recognised(width: usize, habit: Habit) -> bool {
+    width <= 3 || !readings(width - 3, habit).is_empty()
+}
+
 /// The values of columns whose meaning is not known yet.
 pub(crate) struct Unnamed {
     extra: usize,
@@ -111,6 +116,14 @@ impl Unnamed {
     /// Whether the columns hold normals: no other values have unit length.
     pub(crate) fn has_normals(&self) -> bool {
         self.reading().is_some_and(|reading| reading.contains(&Part::Normal))
+    }
+
+    /// Columns of the normals, counted from that of x.
+    pub(crate) fn normal_columns(&self) -> Option<[usize; 3]> {
+        let reading = self.reading()?;
+        let before = reading.iter().take_while(|part| **part != Part::Normal).map(|part| part.width());
+        let first = 3 + before.sum::<usize>();
+        reading.contains(&Part::Normal).then_some([first, first + 1, first + 2])
     }
 
     /// The first reading that fits the values.

@@ -24,7 +24,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0; // 2⁵³
 /// When the file cannot be read or is not as above; when an index is negative or no whole number; when
 /// there is no pair at all.
 pub fn read_indices(path: &Path) -> Result<Vec<[usize; 2]>, FileError> {
-    let Source { reader, size, label } = Source::open(path)?;
+    let Source { reader, size, label, .. } = Source::open(path)?;
     let read = if has_extension(path, "npy") {
         npy::Array::open(reader, size).and_then(from_array)
     } else {

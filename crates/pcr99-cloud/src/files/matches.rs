@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::fields::reserved;
 use super::npy::Fit;
+use super::source::Origin;
 use super::text::{Picks, Rows, TextError};
 use super::writing::{push_number, write_records};
-use super::{Source, has_extension, npy, npz};
+use super::{has_extension, npy, npz};
 use crate::error::{Fault, FileError, Place, Problem};
 
 /// Names of the six coordinates, in their usual order.
@@ -66,7 +67,12 @@ impl Matches {
 /// When the file cannot be read or is malformed, when a value is NaN or infinite, and when there is no
 /// match.
 pub fn read_matches(path: &Path) -> Result<Matches, FileError> {
-    let source = Source::open(path)?;
+    read(Origin::Disk(path))
+}
+
+/// Reads matches from a disk or from memory.
+pub(super) fn read(origin: Origin<'_>) -> Result<Matches, FileError> {
+    let (source, path) = (origin.open()?, origin.path());
     if has_extension(path, "npz") {
         return npz::read_matches(source.reader, &source.label);
     }

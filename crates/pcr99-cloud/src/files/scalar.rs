@@ -42,6 +42,20 @@ impl Scalar {
         })
     }
 
+    /// Name in PLY files; 64-bit integers and half precision have none and are written as doubles.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::I8 => "char",
+            Self::U8 => "uchar",
+            Self::I16 => "short",
+            Self::U16 => "ushort",
+            Self::I32 => "int",
+            Self::U32 => "uint",
+            Self::F32 => "float",
+            Self::I64 | Self::U64 | Self::F16 | Self::F64 => "double",
+        }
+    }
+
     /// Bytes of a value.
     pub(crate) fn size(self) -> usize {
         match self {
@@ -60,6 +74,26 @@ impl Scalar {
     /// rounded.
     pub(crate) fn decode(self, bytes: &[u8], order: ByteOrder) -> f64 {
         for_type!(self, order, decode => decode(bytes))
+    }
+
+    /// Appends `value`, rounded towards zero and clamped to the type if that is one of integers. Half precision is not written.
+    pub(crate) fn push(self, value: f64, order: ByteOrder, out: &mut Vec<u8>) {
+        let start = out.len();
+        match self {
+            Self::I8 => out.extend_from_slice(&(value as i8).to_le_bytes()),
+            Self::U8 => out.extend_from_slice(&(value as u8).to_le_bytes()),
+            Self::I16 => out.extend_from_slice(&(value as i16).to_le_bytes()),
+            Self::U16 => out.extend_from_slice(&(value as u16).to_le_bytes()),
+            Self::I32 => out.extend_from_slice(&(value as i32).to_le_bytes()),
+            Self::U32 => out.extend_from_slice(&(value as u32).to_le_bytes()),
+            Self::I64 => out.extend_from_slice(&(value as i64).to_le_bytes()),
+            Self::U64 => out.extend_from_slice(&(value as u64).to_le_bytes()),
+            Self::F16 | Self::F32 => out.extend_from_slice(&(value as f32).to_le_bytes()),
+            Self::F64 => out.extend_from_slice(&value.to_le_bytes()),
+        }
+        if order == ByteOrder::Big {
+            out[start..].reverse();
+        }
     }
 
     /// The exact value at the beginning of `bytes` if this is an integer type.

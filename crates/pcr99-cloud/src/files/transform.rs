@@ -27,8 +27,11 @@ pub enum TransformError {
         numbers: usize,
     },
     /// The matrix is not a similarity: shear, reflection, perspective, or a transposed matrix.
-    #[error("not [sR t; 0 1] with a rotation R: check the order of its numbers, row by row")]
-    NotASimilarity,
+    #[error("not [sR t; 0 1] with a rotation R, row by row: {reason}")]
+    NotASimilarity {
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// Reads the transform in the text file at `path`: 4×4 numbers, `[sR t; 0 1]` row by row, separated by spaces, commas or semicolons.
@@ -62,7 +65,8 @@ fn parse(text: &str) -> Result<Similarity, TransformError> {
         return Err(TransformError::Count { numbers });
     }
     let row = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2], matrix[4 * k + 3]];
-    Similarity::from_matrix(&[row(0), row(1), row(2), row(3)]).map_err(|_| TransformError::NotASimilarity)
+    Similarity::from_matrix(&[row(0), row(1), row(2), row(3)])
+        .map_err(|error| TransformError::NotASimilarity { reason: error.to_string() })
 }
 
 #[cfg(test)]
@@ -82,9 +86,16 @@ mod tests {
             ("1 0 0 0", "4 number(s), but a transform has 16"),
             ("1 0 0 zero", "`zero` is not a finite number"),
             ("1 0 0 inf", "`inf` is not a finite number"),
-            ("1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1", "not [sR t; 0 1]"),
-            ("0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1", "not [sR t; 0 1]"),
-            ("1 0 0 0 0 1 0 0 0 0 1 0 5 6 7 1", "not [sR t; 0 1]"),
+            (
+                "1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1",
+                "not [sR t; 0 1] with a rotation R, row by row: the rotation of a transform is a reflection",
+            ),
+            ("1 0.5 0 0 0 1 0 0 0 0 1 0 0 0 0 1", "must have orthonormal rows"),
+            (
+                "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1",
+                "the scale of a transform must be finite and positive, got 0",
+            ),
+            ("1 0 0 0 0 1 0 0 0 0 1 0 5 6 7 1", "the last row of a transform must be 0 0 0 1"),
         ] {
             let error = parse(text).expect_err(text).to_string();
             assert!(error.contains(message), "{text}: {error}");

@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+/// Largest rounding error of a coordinate, as a fraction of the extent of the cloud.
+const PRECISION: f64 = 1e-6;
+
 /// Storage of a real number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Real {
@@ -16,6 +19,21 @@ impl Real {
     pub(crate) fn exact(values: &[f64]) -> Self {
         let holds = |&value: &f64| value.is_nan() || f64::from(value as f32) == value;
         if values.iter().all(holds) { Self::Single } else { Self::Double }
+    }
+
+    /// The type of coordinates: single precision, which is all that the point types of PCL read, unless it would move a point
+    /// by more than a millionth of the extent of the cloud, as it does with coordinates far from the origin (UTM).
+    pub(crate) fn of_coordinates(points: &[[f64; 3]]) -> Self {
+        let (mut low, mut high, mut error) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3], 0.0f64);
+        for point in points.iter().filter(|point| point.iter().all(|x| x.is_finite())) {
+            for axis in 0..3 {
+                low[axis] = low[axis].min(point[axis]);
+                high[axis] = high[axis].max(point[axis]);
+                error = error.max((f64::from(point[axis] as f32) - point[axis]).abs());
+            }
+        }
+        let extent = (0..3).map(|axis| high[axis] - low[axis]).fold(0.0, f64::max);
+        if error <= PRECISION * extent { Self::Single } else { Self::Double }
     }
 
     /// Bytes of a value.
@@ -57,6 +75,17 @@ pub(crate) fn push_number(out: &mut Vec<u8>, value: f64) {
     }
 }
 
+/// Appends a number in single precision, as [`push_number`] does.
+pub(crate) fn push_single(out: &mut Vec<u8>, value: f32) {
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format(value);
+    if text.contains('e') || !value.is_finite() {
+        out.extend_from_slice(value.to_string().as_bytes());
+    } else {
+        out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+    }
+}
+
 /// Writes `count` records, each of which `push` appends to a buffer.
 pub(crate) fn write_records(
     out: &mut dyn Write,
@@ -89,6 +118,16 @@ mod tests {
         assert_eq!(Real::exact(&[1e300]), Real::Double);
     }
 
+    #[test]
+    fn double_precision_only_far_from_the_origin() {
+        let near = [[0.1, 0.2, 0.3], [1.0 / 3.0, 7.7, -1.1], [f64::NAN; 3]];
+        assert_eq!(Real::of_coordinates(&near), Real::Single);
+        let far = near.map(|[x, y, z]| [x + 448_262.0, y + 5_411_932.0, z + 300.0]);
+        assert_eq!(Real::of_coordinates(&far), Real::Double);
+        assert_eq!(Real::of_coordinates(&[[0.1; 3]]), Real::Double);
+        assert_eq!(Real::of_coordinates(&[[f64::NAN; 3]]), Real::Single);
+        assert_eq!(Real::of_coordinates(&[]), Real::Single);
+    }
     #[test]
     fn records_are_written_in_order() {
         let mut out = Vec::new();

@@ -6,19 +6,40 @@
 
 use std::io::{self, BufRead, Write};
 
+use super::edit::{Edit, Open};
 use super::fields::{Depth, Fields, Gather, Want};
-use super::guess::{Habit, Unnamed};
-use super::text::{Picks, Rows, TextError, number};
+use super::file::{Column, ExtraColumns};
+use super::guess::{Habit, Unnamed, is_recognised};
+use super::scalar::Scalar;
+use super::text::{Picks, Rows, TextError, fields_of, number, read_line};
 use super::writing::{push_number, write_records};
 use crate::cloud::Cloud;
-use crate::error::{Fault, Place};
+use crate::error::{Fault, Place, quote};
+use pcr99::Similarity;
 
 /// Reads the points of a table.
 pub(super) fn read(reader: impl BufRead, want: Want, habit: Habit) -> Result<Cloud, Fault> {
+    read_with_places(reader, want, habit).map(|(cloud, _)| cloud)
+}
+
+/// Where positions and normals are.
+struct Places {
+    /// Line of the first row, from 1.
+    first_line: u64,
+    position: [usize; 3],
+    normal: Option<[usize; 3]>,
+}
+
+fn read_with_places(reader: impl BufRead, want: Want, habit: Habit) -> Result<(Cloud, Places), Fault> {
     let mut rows = Rows::new(reader)?;
     let promised = count(&mut rows)?;
+    let first_line = rows.line();
+    let mut places = Places { first_line, position: [0, 1, 2], normal: None };
     let cloud = match named_fields(&rows, want)? {
-        Some(fields) => by_fields(&mut rows, &fields)?,
+        Some(fields) => {
+            (places.position, places.normal) = (fields.position, fields.normal);
+            by_fields(&mut rows, &fields)?
+        }
         None if rows.width() < 3 => {
             let (found, expected) = (rows.width(), "at least 3 are needed (x y z)");
             return Err(Fault::at(Place::Line(rows.line()), TextError::Columns { found, expected }));
@@ -27,14 +48,18 @@ pub(super) fn read(reader: impl BufRead, want: Want, habit: Habit) -> Result<Clo
         None if want == Want::Points || rows.header().is_some() => {
             by_fields(&mut rows, &Fields::positions([0, 1, 2]))?
         }
-        None => by_position(&mut rows, habit)?,
+        None => {
+            let cloud;
+            (cloud, places.normal) = by_position(&mut rows, habit)?;
+            cloud
+        }
     };
     let found = cloud.len() as u64;
     match promised {
         Some(promised) if promised != found => {
             Err(Fault::at(Place::Line(rows.line()), TextError::Count { promised, found }))
         }
-        _ => Ok(cloud),
+        _ => Ok((cloud, places)),
     }
 }
 
@@ -79,7 +104,8 @@ fn by_fields(rows: &mut Rows<impl BufRead>, fields: &Fields) -> Result<Cloud, Fa
     Ok(cloud.finish())
 }
 
-fn by_position(rows: &mut Rows<impl BufRead>, habit: Habit) -> Result<Cloud, Fault> {
+/// Reads a table without names; also returns the columns of the normals.
+fn by_position(rows: &mut Rows<impl BufRead>, habit: Habit) -> Result<(Cloud, Option<[usize; 3]>), Fault> {
     let width = rows.width();
     let mut unnamed = Unnamed::new(width, habit);
     let (all, position) = (Picks::new(width, 0..width), Picks::new(width, 0..3));
@@ -96,8 +122,79 @@ fn by_position(rows: &mut Rows<impl BufRead>, habit: Habit) -> Result<Cloud, Fau
         unnamed.push(|column| number(row.text(column)));
     }
     let mut cloud = Cloud::new(points);
+    let normal = unnamed.normal_columns();
     unnamed.judge(&mut cloud);
-    Ok(cloud)
+    Ok((cloud, normal))
+}
+
+/// Columns that are no part of a [`Cloud`]; `reader` is at the beginning.
+pub(super) fn extra_columns(reader: impl BufRead, habit: Habit) -> Result<ExtraColumns, Fault> {
+    let mut rows = Rows::new(reader)?;
+    count(&mut rows)?;
+    let fields = named_fields(&rows, Want::Everything)?;
+    let commented = rows.commented_header();
+    let names = rows.header().or(commented.as_ref()).map_or(&[][..], |header| &header.names);
+    let known = fields.map_or_else(|| vec![0, 1, 2], |fields| fields.columns());
+    let mut extra =
+        ExtraColumns { usable: known.clone(), columns: Vec::new(), together: 1, left_out: Vec::new() };
+    for column in (0..rows.width()).filter(|column| !known.contains(column)) {
+        match names.get(column) {
+            Some(name) if fields.is_some() => extra.columns.push((column, name.clone(), Scalar::F64)),
+            Some(name) => extra.left_out.push(format!("column {}, {}", column + 1, quote(name))),
+            // Columns without names may have been recognised by their values.
+            None if !is_recognised(rows.width(), habit) => {
+                extra.left_out.push(format!("column {}", column + 1))
+            }
+            None => {}
+        }
+    }
+    Ok(extra)
+}
+
+/// Reads three columns of numbers.
+pub(super) fn read_columns(reader: impl BufRead, fields: &Fields) -> Result<Cloud, Fault> {
+    let mut rows = Rows::new(reader)?;
+    count(&mut rows)?;
+    by_fields(&mut rows, fields)
+}
+
+/// Copies a table with its points moved; all other bytes stay. Returns the number of points.
+pub(super) fn copy(
+    open: Open<'_>,
+    habit: Habit,
+    how: &Similarity,
+    out: &mut dyn Write,
+) -> Result<u64, Fault> {
+    let (cloud, places) = read_with_places(open()?.reader, Want::Everything, habit)?;
+    let columns = Fields { normal: places.normal, ..Fields::positions(places.position) };
+    let edit = Edit::new(cloud, how, &columns, |_| Scalar::F64)?;
+    let mut reader = open()?.reader;
+    let (mut line, mut edited, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut number, mut row) = (0, 0);
+    while read_line(&mut reader, &mut line)? > 0 {
+        number += 1;
+        let content = String::from_utf8_lossy(&line);
+        let start = content.len() - content.trim_ascii_start().len();
+        let text = content.trim_ascii();
+        let is_bare = text.bytes().all(|byte| matches!(byte, b',' | b';' | b' ' | b'\t'));
+        if number < places.first_line || is_bare || text.starts_with('#') || text.starts_with("//") {
+            out.write_all(&line)?;
+            continue;
+        }
+        // The first line may begin with a byte order mark, which is no part of its first field.
+        let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+        fields_of(&text[mark..], &mut fields);
+        let places = fields.iter().map(|&(begin, end)| {
+            let field = &text[mark + begin..mark + end];
+            let begin = mark + begin + field.len() - field.trim_start().len();
+            (start + begin, start + begin + field.trim().len())
+        });
+        edited.clear();
+        edit.push_words(&line, places.enumerate(), row, &mut edited)?;
+        out.write_all(&edited)?;
+        row += 1;
+    }
+    Ok(edit.len() as u64)
 }
 
 /// How text is laid out.
@@ -110,7 +207,12 @@ pub(super) enum Layout {
 }
 
 /// Writes all of `cloud` but its viewpoint; every number reads back to the same bits.
-pub(super) fn write(out: &mut dyn Write, cloud: &Cloud, layout: Layout) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    cloud: &Cloud,
+    columns: &[Column],
+    layout: Layout,
+) -> io::Result<()> {
     let mut names = vec!["x", "y", "z"];
     let attributes: [(bool, &[&str]); 3] = [
         (cloud.normals.is_some(), &["nx", "ny", "nz"]),
@@ -118,6 +220,8 @@ pub(super) fn write(out: &mut dyn Write, cloud: &Cloud, layout: Layout) -> io::R
         (cloud.intensities.is_some(), &["intensity"]),
     ];
     attributes.iter().filter(|(known, _)| *known).for_each(|(_, more)| names.extend(*more));
+    let words: Vec<String> = columns.iter().map(Column::word).collect();
+    names.extend(words.iter().map(String::as_str));
     let separator = match layout {
         Layout::Commas => {
             writeln!(out, "{}", names.join(","))?;
@@ -142,6 +246,7 @@ pub(super) fn write(out: &mut dyn Write, cloud: &Cloud, layout: Layout) -> io::R
         cloud.normals.iter().for_each(|normals| normals[i].iter().for_each(|&value| push(value)));
         cloud.colors.iter().for_each(|colors| colors[i].iter().for_each(|&value| push(value.into())));
         cloud.intensities.iter().for_each(|intensities| push(intensities[i]));
+        columns.iter().for_each(|column| push(column.values[i]));
         row.push(b'\n');
     })
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use pcr99_base::{
     eigen::symmetric_eigen,
     rotation_of,
-    vector::{dot, minus, rotate, solve_positive},
+    vector::{cross, dot, minus, rotate, solve_positive, unit},
 };
 
 use self::{equations::Equations, known::Known};
@@ -55,11 +55,26 @@ pub struct Icp<'a> {
     /// Whether the scale is estimated, too. Then target points are paired with source points as well, because otherwise a smaller source
     /// would always fit better.
     pub with_scale: bool,
+    /// The direction that is up in the target, with length 1, where it is known: the pose only turns about it.
+    pub up: Option<[f64; 3]>,
     /// Whether the normals of a pair must be within 60° of each other. A coarse pose needs this. Near the end it costs more than it gives,
     /// because it needs the normals of the source.
     pub faces: bool,
     /// Approximate number of points of each cloud that are used.
     pub points: usize,
+}
+
+/// How firmly pairs constrain small motions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Firmness {
+    /// Mean of the moved points of the pairs.
+    pub(crate) middle: [f64; 3],
+    /// Root mean square distance of the moved points from there.
+    pub(crate) lever: f64,
+    /// Mean squared change of the distances of pairs by each motion, ascending.
+    pub(crate) values: [f64; 6],
+    /// Motions `(ω, t)` of unit length: a moved point `p` moves by `ω × (p − middle)/lever + t`.
+    pub(crate) motions: [[f64; 6]; 6],
 }
 
 /// A source point and the target point nearest to it under the current pose.
@@ -109,7 +124,9 @@ impl Icp<'_> {
             // Directions that the pairs do not constrain do not move.
             matrix[i][i] += 1e-6 * equations.weight;
         }
-        let x = if self.with_scale {
+        let x = if let Some(up) = self.up {
+            upright_step(&matrix, &right, up, self.with_scale)?
+        } else if self.with_scale {
             solve_positive(&matrix, right)?
         } else {
             let rigid: [[f64; 6]; 6] = std::array::from_fn(|i| std::array::from_fn(|j| matrix[i][j]));
@@ -133,10 +150,15 @@ impl Icp<'_> {
     /// Rows are about the mean of the pairs, with rotations measured by the motion of a typical point. A plane, a sphere or a tube has a
     /// motion that changes no distance, and a value near the squared noise of its normals. A box has 0.05 to 0.2.
     pub fn rigidity(&self, pose: &Similarity, gate: f64) -> f64 {
+        self.firmness(pose, gate).map_or(0.0, |firmness| firmness.values[0])
+    }
+
+    /// How firmly the pairs within `gate` constrain each small motion; `None` with too few pairs.
+    pub(crate) fn firmness(&self, pose: &Similarity, gate: f64) -> Option<Firmness> {
         let mut known = self.nothing_known();
         let sum = self.equations(pose, gate, &mut known);
         if sum.pairs < 6 {
-            return 0.0;
+            return None;
         }
         let (middle, lever) = sum.middle_and_spread();
         let about = self.sum_pairs(pose, gate, &mut known, &|sum, pair| {
@@ -145,7 +167,11 @@ impl Icp<'_> {
         });
         let rigid: [[f64; 6]; 6] =
             std::array::from_fn(|i| std::array::from_fn(|j| about.matrix[i][j] / about.weight));
-        symmetric_eigen(&rigid).0[0]
+        let (values, motions) = match self.up {
+            None => symmetric_eigen(&rigid),
+            Some(up) => upright_motions(&reduced(&rigid, up), up),
+        };
+        Some(Firmness { middle, lever, values, motions })
     }
 
     /// Normal equations of the pairs within `gate`.
@@ -255,6 +281,59 @@ impl Icp<'_> {
     }
 }
 
+/// A matrix over rotation, translation and scale, reduced to the turn about `up` and the rest.
+fn reduced<const ALL: usize, const KEPT: usize>(
+    matrix: &[[f64; ALL]; ALL],
+    up: [f64; 3],
+) -> [[f64; KEPT]; KEPT] {
+    let column = |row: usize, k: usize| {
+        if k == 0 { (0..3).map(|axis| matrix[row][axis] * up[axis]).sum() } else { matrix[row][k + 2] }
+    };
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            if i == 0 { (0..3).map(|axis| up[axis] * column(axis, j)).sum() } else { column(i + 2, j) }
+        })
+    })
+}
+
+/// Eigenvalues of a matrix over the turn about `up` and the translation, with their motions. Both tilts follow, which are held firmly.
+fn upright_motions(matrix: &[[f64; 4]; 4], up: [f64; 3]) -> ([f64; 6], [[f64; 6]; 6]) {
+    let (values, motions) = symmetric_eigen(matrix);
+    // Any two axes across the vertical: begin with the coordinate axis that is farthest from it.
+    let farthest = (0..3).min_by(|&i, &j| up[i].abs().total_cmp(&up[j].abs())).unwrap_or(0);
+    let first = unit(cross(up, std::array::from_fn(|axis| f64::from(u8::from(axis == farthest)))));
+    let tilts = [first, cross(up, first)];
+    let all = std::array::from_fn(|k| values.get(k).copied().unwrap_or(f64::INFINITY));
+    let motions = std::array::from_fn(|k| match motions.get(k) {
+        Some(&[turn, x, y, z]) => [turn * up[0], turn * up[1], turn * up[2], x, y, z],
+        None => {
+            let [x, y, z] = tilts[k - 4];
+            [x, y, z, 0.0, 0.0, 0.0]
+        }
+    });
+    (all, motions)
+}
+
+/// The motion that solves the normal equations without a tilt.
+fn upright_step(
+    matrix: &[[f64; 7]; 7],
+    right: &[f64; 7],
+    up: [f64; 3],
+    with_scale: bool,
+) -> Option<[f64; 7]> {
+    let all: [[f64; 5]; 5] = reduced(matrix, up);
+    let along = dot(up, [right[0], right[1], right[2]]);
+    let all_right = [along, right[3], right[4], right[5], right[6]];
+    let x: [f64; 5] = if with_scale {
+        solve_positive(&all, all_right)?
+    } else {
+        let rigid: [[f64; 4]; 4] = std::array::from_fn(|i| std::array::from_fn(|j| all[i][j]));
+        let x = solve_positive(&rigid, std::array::from_fn(|i| all_right[i]))?;
+        [x[0], x[1], x[2], x[3], 0.0]
+    };
+    Some([x[0] * up[0], x[0] * up[1], x[0] * up[2], x[1], x[2], x[3], x[4]])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,7 +361,7 @@ mod tests {
         refinement: Refinement,
         with_scale: bool,
     ) -> Icp<'a> {
-        Icp { source, target, refinement, with_scale, faces: true, points: 3000 }
+        Icp { source, target, refinement, with_scale, up: None, faces: true, points: 3000 }
     }
 
     fn off(pose: &Similarity) -> f64 {
@@ -301,6 +380,25 @@ mod tests {
         assert_eq!(plane.scale(), 1.0);
         let point = icp(&source, &target, Refinement::PointToPoint, false).run(start, 0.3, 0.1, 60);
         assert!(off(&point) < 0.03, "{}", off(&point));
+    }
+
+    /// A turn about the vertical and a shift are undone, and a tilt stays.
+    #[test]
+    fn a_known_vertical_is_kept() {
+        let (source, target) = (surface(1), surface(2));
+        let up = [0.0, 0.6, 0.8];
+        let half = [0.02 * up[0], 0.02 * up[1], 0.02 * up[2]];
+        let start = Similarity::from_quaternion(1.0, [1.0, half[0], half[1], half[2]], [0.03, -0.04, 0.02])
+            .expect("a similarity");
+        for with_scale in [false, true] {
+            let mut icp = icp(&source, &target, Refinement::PointToPlane, with_scale);
+            icp.up = Some(up);
+            let found = icp.run(start, 0.3, 0.1, 40);
+            assert!(off(&found) < 0.015, "{}", off(&found));
+            let moved = rotate(&found.rotation(), up);
+            assert!((0..3).all(|k| (moved[k] - up[k]).abs() < 1e-12), "{moved:?}");
+            assert!(icp.rigidity(&found, 0.1) > 0.03);
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn decoys(
     let roughly = |pose: &Similarity| sampled.explained_roughly(pose, RANKING_POINTS);
     // A pose explains less before it is refined than after, hence half of the limit.
     let least = 0.5 * limits::RIVAL_EXPLAINED * roughly(pose);
-    let poses: Vec<Similarity> = turned.chain(shifted).collect();
+    let poses: Vec<Similarity> = turned.chain(shifted).filter(|pose| sampled.is_upright(pose)).collect();
     let mut suggested: Vec<(f64, Similarity)> =
         poses.into_par_iter().map(|pose| (roughly(&pose), pose)).collect();
     suggested.retain(|(share, _)| *share >= least);
@@ -114,7 +114,7 @@ fn turns(axes: &[[f64; 3]; 3]) -> Vec<[[f64; 3]; 3]> {
 }
 
 /// Rotation about a unit vector (Rodrigues).
-fn turn(axis: [f64; 3], cosine: f64, sine: f64) -> [[f64; 3]; 3] {
+pub(super) fn turn(axis: [f64; 3], cosine: f64, sine: f64) -> [[f64; 3]; 3] {
     let [x, y, z] = axis;
     let across = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]];
     std::array::from_fn(|i| {

@@ -42,19 +42,20 @@ pub enum Doubt {
         /// [`Assessment::off_plane_fraction`](crate::verify::Assessment::off_plane_fraction).
         off_plane_fraction: f64,
     },
-    /// Another pose explains the clouds nearly as well, and nothing refutes it. The result's
-    /// [`rival`](super::CloudRegistration::rival) describes it.
+    /// Other poses explain the clouds as well, and nothing refutes them. The result's [`poses`](super::CloudRegistration::poses) and
+    /// [`free_motions`](super::CloudRegistration::free_motions) list them.
     Ambiguous {
-        /// Score of the rival divided by the score of the answer.
+        /// Score of the best of them divided by the score of the answer.
         score_ratio: f64,
     },
-    /// The search found a pose that fits better than the initial pose of the caller. The result's
+    /// The search found a pose that fits better than the pose of the caller. The result's
     /// [`rival`](super::CloudRegistration::rival) describes it.
     BetterPoseFound {
         /// Score of the pose that was found divided by the score of the initial pose; above 1.
         score_ratio: f64,
     },
-    /// The overlapping surfaces can slide or turn on each other: one plane, one cylinder or one sphere.
+    /// The overlapping surfaces hold the pose too weakly in some direction. Where the clouds fit as well after any such motion, the doubt of a
+    /// registration is [`Ambiguous`](Self::Ambiguous) instead.
     Underconstrained {
         /// Smallest eigenvalue of the mean information of a point, see [`Icp::rigidity`](crate::refine::Icp::rigidity).
         rigidity: f64,
@@ -149,7 +150,7 @@ impl fmt::Display for Doubt {
             ),
             Self::BetterPoseFound { score_ratio } => write!(
                 f,
-                "the search found a pose that fits better than the initial one: its score is {score_ratio:.2} times as high"
+                "the search found a pose that fits better than the given one: its score is {score_ratio:.2} times as high"
             ),
             Self::Underconstrained { .. } => f.write_str(
                 "the overlapping surfaces can slide or turn on each other (one plane, cylinder or sphere), so the pose is undetermined",

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use pcr99::{Scale, Similarity};
+use pcr99::{Scale, Similarity, Vertical};
 
 use crate::{prepare::PreparedCloud, verify::Assessment};
 
@@ -47,6 +47,11 @@ impl Exchange {
         inverse.unwrap_or(scale)
     }
 
+    /// The vertical of the moving and of the fixed cloud.
+    pub(super) fn vertical(&self, vertical: &Vertical) -> Vertical {
+        if self.is_exchanged { vertical.exchanged() } else { *vertical }
+    }
+
     /// A length in target units, in fixed units; `scale` is the number of fixed units per moving unit.
     pub(super) fn length_in(&self, length: f64, scale: f64) -> f64 {
         if self.is_exchanged { length * scale } else { length }
@@ -75,6 +80,16 @@ impl Exchange {
     pub(super) fn target_frame(&self, pose: &Similarity) -> Similarity {
         let [moving, fixed] = self.centers;
         if self.is_exchanged { pose.inverse().then(&shift(moving)) } else { shift(fixed) }
+    }
+
+    /// Whether the moving (or else the fixed) cloud is the source.
+    pub(super) fn is_source(&self, is_moving: bool) -> bool {
+        is_moving != self.is_exchanged
+    }
+
+    /// A point relative to the centre of the moving or of the fixed cloud, as given.
+    pub(super) fn point_out(&self, point: [f64; 3], is_moving: bool) -> [f64; 3] {
+        shift(self.centers[usize::from(!is_moving)]).apply(point)
     }
 
     /// A match of a moving and a fixed point, as source and target point.

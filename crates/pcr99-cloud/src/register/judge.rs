@@ -11,6 +11,7 @@ use pcr99::Status;
 use super::{
     Doubt, NotRefuted, RefutationTest,
     search::{Candidate, Pair, SampledPair},
+    telling_parts::tells_apart,
 };
 use crate::{
     refine::finish::Finished,
@@ -46,7 +47,7 @@ pub(super) mod limits {
 }
 
 /// Smallest rigidity of the overlap. Right poses of scans have 0.03 to 0.15; a plane, a sphere and a tube have less than 0.0003.
-const LEAST_RIGIDITY: f64 = 4e-3;
+pub(super) const LEAST_RIGIDITY: f64 = 4e-3;
 /// Smallest fraction of points that align off large planes. Any two rooms or streets have large planes.
 const LEAST_OFF_PLANE: f64 = 0.03;
 /// A smaller fraction off large planes suffices when log₁₀ of the number of false alarms is at most this.
@@ -65,6 +66,9 @@ const MUCH_MORE: f64 = 2.0;
 const FARTHER: f64 = 1.25;
 /// … plus this many voxels. For a right pose beside a wrong one the difference was at most 0.025 voxels.
 const FARTHER_BY: f64 = 0.05;
+/// A pose that was found has a better score than the initial one when it is this many times as high. Scores of the poses of symmetric objects, which fit equally
+/// well, differ by up to 4 %.
+const BETTER_SCORE: f64 = 1.1;
 /// Largest ratio of the extents of the two clouds. Beyond it, an unreliable pose is blamed on different units.
 const EXTREME_RATIO: f64 = 10.0;
 
@@ -234,7 +238,7 @@ impl Case<'_> {
     /// The doubt that an unrefuted rival raises.
     fn rival_doubt(&self, rival: &Rival) -> Doubt {
         let score_ratio = rival.score_ratio;
-        if self.is_given && rival.candidate.score() > self.this.score() {
+        if self.is_given && score_ratio > BETTER_SCORE {
             Doubt::BetterPoseFound { score_ratio }
         } else {
             Doubt::Ambiguous { score_ratio }
@@ -252,7 +256,8 @@ impl Case<'_> {
             || (other.inliers as f64) < limits::RIVAL_INLIERS * self.this.inliers as f64
             || contradicted[0] > telling * this.explained + MUCH_MORE * contradicted[1]
             || (is_farther && askew[0] - askew[1] > telling * this.explained)
-            || conflict[1] > telling + MUCH_MORE * conflict[0];
+            || conflict[1] > telling + MUCH_MORE * conflict[0]
+            || tells_apart(self.sampled, &self.this.pose, &other.pose);
         if is_refuted {
             return None;
         }

@@ -14,19 +14,29 @@
 //! | make decoys: poses that the shape of the clouds suggests | `decoys` |
 //! | judge the pose beside candidates and decoys | `judge` |
 //! | when it is refused: look again, with coarser and with finer voxels | `look` |
+//! | when other poses fit as well: list them, and say how they relate | `ambiguity`, [`Relation`], [`FreeMotion`] |
+//! | say where the votes that decided are | `places` |
 //!
 //! Internally the cloud with fewer points moves and the other is fixed (`exchange`).
 
+mod ambiguity;
 mod decoys;
 mod doubt;
 mod error;
 mod exchange;
+mod free_motion;
 mod judge;
 mod look;
 mod outcome;
 mod params;
+mod places;
+mod reason;
+mod relation;
+mod report;
 mod scales;
 mod search;
+mod telling_parts;
+mod turns;
 
 use pcr99::{
     Scale, Similarity,
@@ -37,19 +47,26 @@ use rayon::ThreadPoolBuilder;
 
 pub use doubt::{Doubt, NotRefuted, RefutationTest};
 pub use error::RegisterError;
+pub use free_motion::FreeMotion;
 pub use outcome::{
-    CloudRegistration, CloudSummary, MatchSummary, PoseCandidate, PoseRival, RoundKind, SearchRound,
+    CloudRegistration, CloudSummary, EquivalentPose, MatchSummary, PoseCandidate, PoseRival, RoundKind,
+    SearchRound,
 };
 pub use params::RegisterParams;
+pub use places::{DecisivePlace, VotedPoint};
+pub use relation::{Relation, Turn};
+pub use report::votes;
+
+pub use crate::votes::Vote;
 
 use self::{
     exchange::Exchange,
     judge::{Judgement, Rival, own_doubt},
     look::{Aim, Answer, Look},
+    report::Further,
     search::{Attempt, Candidate, Effort, Pair, SampledPair},
 };
 use crate::{
-    orient::Orientation,
     prepare::{PreparedCloud, SampledCloud},
     refine::{
         Icp, Refinement,
@@ -168,14 +185,10 @@ impl<'a> Task<'a> {
         params: &'a RegisterParams,
         stop: SharedStopCheck<'a>,
     ) -> Self {
-        let (exchange, [moving, fixed]) = Exchange::of(source, target);
-        let way = [Orientation::Given, Orientation::Viewpoint]
-            .into_iter()
-            .find(|&way| moving.can_be_oriented(way) && fixed.can_be_oriented(way));
-        let orientation = way.unwrap_or(Orientation::Consistent);
+        let (exchange, pair) = Exchange::of(source, target);
         Self {
             exchange,
-            pair: Pair { moving, fixed, orientation },
+            pair: Pair::new(pair, params.vertical().map(|vertical| exchange.vertical(vertical))),
             scale: exchange.scale(params.scale()),
             params,
             stop,
@@ -196,7 +209,8 @@ impl<'a> Task<'a> {
             Some(start) if self.params.is_local() => self.refine_only(start, &aim),
             _ => self.search(&aim)?,
         };
-        Ok(self.outcome(look))
+        let further = self.further(&look, aim.with_scale());
+        Ok(self.outcome(look, further))
     }
 
     /// Looks at the clouds with the voxel that suits them. What is refused is looked at again, with coarser and with finer voxels.
@@ -306,11 +320,20 @@ impl<'a> Task<'a> {
 
     /// What is looked for with the caller's pose: its scale is known at least approximately.
     fn aim_at(&self, initial: &Similarity) -> Result<Aim, RegisterError> {
-        let start = self.exchange.pose_in(initial);
+        let mut start = self.exchange.pose_in(initial);
         let range = match self.scale {
-            known @ Scale::Known(_) => known,
+            known @ Scale::Known(scale) => {
+                // The digits of the pose may be rounded. The middle of the moving cloud, which is the origin here, stays in its place.
+                start = Similarity::new_unchecked(scale.get(), start.rotation(), start.translation());
+                known
+            }
             _ => scales::around(start.scale(), self.scale)?,
         };
+        if let Some(vertical) = &self.pair.vertical {
+            // So may those of its rotation.
+            let rotation = vertical.nearest(&start.rotation());
+            start = Similarity::new_unchecked(start.scale(), rotation, start.translation());
+        }
         Ok(Aim { scale: start.scale(), range, given: Some(start) })
     }
 
@@ -349,6 +372,7 @@ impl<'a> Task<'a> {
             target: &dense.fixed,
             refinement: self.params.refinement(),
             with_scale,
+            up: sampled.up(),
             faces: false,
             points: POINT_PAIRS,
         };
@@ -377,12 +401,19 @@ impl<'a> Task<'a> {
             (scale, Surfaces::new([moving, fixed], self.params.refinement()))
         });
         let with_scale = !matches!(self.scale, Scale::Known(_));
-        let finished = Finish::new(&surfaces, self.params.refinement(), with_scale).run(pose, reach);
+        let mut finished = Finish::new(&surfaces, self.params.refinement(), with_scale).run(pose, reach);
+        if let Some(vertical) = &self.pair.vertical {
+            // Without a covariance, the pose before this stage keeps the vertical.
+            let held =
+                finished.covariance.as_ref().map(|covariance| vertical.hold(&finished.pose, covariance));
+            (finished.pose, finished.covariance) =
+                held.map_or((*pose, None), |(pose, held)| (pose, Some(held)));
+        }
         self.surfaces = Some((known, surfaces));
         finished
     }
 
-    fn outcome(self, look: Look) -> CloudRegistration {
+    fn outcome(self, look: Look, further: Further) -> CloudRegistration {
         let Look { sampled, known, attempt, answer, .. } = look;
         let exchange = self.exchange;
         let candidate = |c: &Candidate| PoseCandidate {
@@ -414,9 +445,14 @@ impl<'a> Task<'a> {
             summary.points.iter_mut().for_each(|pair| *pair = exchange.points_out(*pair));
             summary
         });
+        let Further { doubt, poses, free_motions, place, votes } = further;
         CloudRegistration {
             status: judgement.status,
-            doubt: judgement.doubt,
+            doubt: doubt.or(judgement.doubt),
+            poses,
+            free_motions,
+            place,
+            votes,
             rival: judgement.rival.map(|rival| {
                 let PoseCandidate { target_from_source, inlier_count, evidence, assessment, .. } =
                     candidate(&rival.candidate);

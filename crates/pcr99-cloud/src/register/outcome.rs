@@ -2,7 +2,7 @@
 
 use pcr99::{Counters, Covariance, Evidence, Seconds, Similarity, Status, StopReason, stop::StopRequest};
 
-use super::{Doubt, NotRefuted};
+use super::{DecisivePlace, Doubt, FreeMotion, NotRefuted, Relation, VotedPoint, reason};
 use crate::{orient::Orientation, prepare::PreparedCloud, verify::Assessment};
 
 /// Point counts of one cloud.
@@ -84,6 +84,20 @@ pub struct PoseRival {
     pub not_refuted_because: NotRefuted,
 }
 
+/// A pose that fits as well as the answer, or the answer itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct EquivalentPose {
+    /// The transform from source to target.
+    pub target_from_source: Similarity,
+    /// How it relates to the answer; `None` for the answer itself.
+    pub relation: Option<Relation>,
+    /// Number of matches that it explains; 0 without matches.
+    pub inlier_count: usize,
+    /// How well the clouds fit under it.
+    pub assessment: Assessment,
+}
+
 /// What a round of the registration was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -146,9 +160,18 @@ pub struct CloudRegistration {
     pub status: Status,
     /// Why the status is not [`Status::Registered`]; `None` exactly when it is.
     pub doubt: Option<Doubt>,
-    /// The pose that could not be refuted. Present when the doubt is [`Doubt::Ambiguous`] or [`Doubt::BetterPoseFound`]; may be present
-    /// when it is [`Doubt::SizeMismatch`].
+    /// The pose that could not be refuted. Present when the doubt is [`Doubt::BetterPoseFound`], or [`Doubt::Ambiguous`] because of a single pose that
+    /// was compared; may be present when it is [`Doubt::SizeMismatch`].
     pub rival: Option<PoseRival>,
+    /// The poses that fit equally well, the answer first, when the doubt is [`Doubt::Ambiguous`]; empty otherwise. Poses to which a
+    /// [free motion](Self::free_motions) leads are not listed again.
+    pub poses: Vec<EquivalentPose>,
+    /// Motions after which the clouds fit as well by any amount, as turns of a cylinder about its axis. Empty unless the doubt is [`Doubt::Ambiguous`].
+    pub free_motions: Vec<FreeMotion>,
+    /// Where most of the votes that raised the doubt are; `None` for doubts that no votes raise.
+    pub place: Option<DecisivePlace>,
+    /// The votes of single points of both clouds on the answer; empty without a transform.
+    pub votes: Vec<VotedPoint>,
     /// The transform from source to target; `None` exactly when the status is [`Status::NoSolution`].
     pub target_from_source: Option<Similarity>,
     /// How well the clouds fit under the transform, by what all looks say together; `None` without a transform.
@@ -183,16 +206,10 @@ impl CloudRegistration {
         self.status == Status::Registered
     }
 
-    /// One sentence on the status: the [`doubt`](Self::doubt), or what speaks for the answer when there is none.
+    /// One sentence on the status: the [`doubt`](Self::doubt) with the decisive evidence, where it is, and what to do; or what speaks for the answer when there is
+    /// none.
     pub fn reason(&self) -> String {
-        match &self.doubt {
-            Some(doubt) => doubt.to_string(),
-            None if self.rounds.is_empty() => {
-                "the refinement converged, the surfaces fit, and no motion is free; no other pose was looked for"
-                    .to_owned()
-            }
-            None => "matches, overlap and normals agree, and no other pose fits nearly as well".to_owned(),
-        }
+        reason::of(self)
     }
 
     /// Fraction of the source that has target points near it.

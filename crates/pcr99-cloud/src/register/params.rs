@@ -1,6 +1,6 @@
 //! Parameters of a registration.
 
-use pcr99::{Positive, Scale, Similarity};
+use pcr99::{Positive, Scale, Similarity, Vertical};
 
 use super::RegisterError;
 use crate::refine::Refinement;
@@ -22,6 +22,7 @@ pub struct RegisterParams {
     refinement: Refinement,
     initial: Option<Similarity>,
     is_local: bool,
+    vertical: Option<Vertical>,
     candidates: usize,
     threads: usize,
     seed: u64,
@@ -35,6 +36,7 @@ impl Default for RegisterParams {
             refinement: Refinement::default(),
             initial: None,
             is_local: false,
+            vertical: None,
             candidates: 8,
             threads: 0,
             seed: 0,
@@ -83,6 +85,12 @@ impl RegisterParams {
         Self { initial: Some(target_from_source), is_local: true, ..self }
     }
 
+    /// The direction that is up in both clouds. The pose then turns about it and moves, which fewer matches support as clearly.
+    #[must_use]
+    pub fn with_vertical(self, vertical: Vertical) -> Self {
+        Self { vertical: Some(vertical), ..self }
+    }
+
     /// Largest number of candidates that are taken from the matches and compared with the clouds. Default 8.
     ///
     /// # Errors
@@ -127,6 +135,11 @@ impl RegisterParams {
     /// Whether the initial pose is only refined, without a search.
     pub fn is_local(&self) -> bool {
         self.is_local
+    }
+
+    /// The vertical, if it is known.
+    pub fn vertical(&self) -> Option<&Vertical> {
+        self.vertical.as_ref()
     }
 
     /// Largest number of candidates that are compared with the clouds.

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pcr99::{Correspondences, Evidence, Params, Positive, Registration, Scale, Similarity, Solver, assess};
+use pcr99::{
+    Correspondences, Evidence, Params, Positive, Registration, Scale, Similarity, Solver, Vertical, assess,
+};
 use rayon::prelude::*;
 
 use pcr99_base::{
@@ -18,7 +20,7 @@ use crate::{
     matching::{MatchPool, NearestBothWays, mutual_matches, nearest_targets},
     orient::Orientation,
     prepare::{Features, PreparedCloud, SampledCloud},
-    refine::{Icp, Refinement},
+    refine::{Firmness, Icp, Refinement},
     votes::{Side, Voters, Votes},
 };
 
@@ -51,6 +53,8 @@ pub(super) struct Pair<'a> {
     pub(super) moving: &'a PreparedCloud,
     pub(super) fixed: &'a PreparedCloud,
     pub(super) orientation: Orientation,
+    /// The vertical of both, if it is known.
+    pub(super) vertical: Option<Vertical>,
 }
 
 /// Both clouds sampled at one voxel size, with their voters.
@@ -58,6 +62,7 @@ pub(super) struct Pair<'a> {
 pub(super) struct SampledPair {
     pub(super) moving: Arc<SampledCloud>,
     pub(super) fixed: Arc<SampledCloud>,
+    vertical: Option<Vertical>,
     voters: OnceLock<Voters>,
     /// Features of the moving and of the fixed cloud, once they are computed.
     features: OnceLock<[Arc<Features>; 2]>,
@@ -70,7 +75,15 @@ impl SampledPair {
     }
 
     fn icp(&self, refinement: Refinement, with_scale: bool, points: usize) -> Icp<'_> {
-        Icp { source: &self.moving, target: &self.fixed, refinement, with_scale, faces: true, points }
+        Icp {
+            source: &self.moving,
+            target: &self.fixed,
+            refinement,
+            with_scale,
+            up: self.up(),
+            faces: true,
+            points,
+        }
     }
 
     /// Refines `start` on the sampled points.
@@ -93,8 +106,23 @@ impl SampledPair {
 
     /// How firmly the overlap constrains the pose, see [`Icp::rigidity`].
     pub(super) fn rigidity(&self, pose: &Similarity) -> f64 {
+        self.firmness(pose).map_or(0.0, |firmness| firmness.values[0])
+    }
+
+    /// How firmly the overlap constrains each small motion; `None` where hardly anything overlaps.
+    pub(super) fn firmness(&self, pose: &Similarity) -> Option<Firmness> {
         let icp = self.icp(Refinement::PointToPlane, false, 2 * COARSE_POINTS);
-        icp.rigidity(pose, THRESHOLD * self.voxel(pose.scale()))
+        icp.firmness(pose, THRESHOLD * self.voxel(pose.scale()))
+    }
+
+    /// The direction that is up in the fixed cloud, if it is known, with length 1.
+    pub(super) fn up(&self) -> Option<[f64; 3]> {
+        self.vertical.map(|vertical| vertical.uprights()[1][2])
+    }
+
+    /// Whether a pose keeps the vertical, where it is known.
+    pub(super) fn is_upright(&self, pose: &Similarity) -> bool {
+        self.vertical.is_none_or(|vertical| vertical.allows(&pose.rotation()))
     }
 
     /// Whether two poses differ: the mean distance between the two positions of a point is above four voxels.
@@ -151,7 +179,8 @@ impl SampledPair {
     /// The pair with normals of either sign and with another moving cloud, whose points correspond to those of this one.
     pub(super) fn with_moving(&self, moving: Arc<SampledCloud>) -> Self {
         let voters = OnceLock::from(self.voters().clone());
-        Self { moving, fixed: Arc::clone(&self.fixed), voters, features: OnceLock::new() }
+        let vertical = self.vertical;
+        Self { moving, fixed: Arc::clone(&self.fixed), vertical, voters, features: OnceLock::new() }
     }
 
     /// The caller's pose, refined coarsely.
@@ -172,6 +201,7 @@ impl SampledPair {
             let rotation = std::array::from_fn(|i| {
                 std::array::from_fn(|j| (0..3).map(|k| signs[k] * to_axes[k][i] * from_axes[k][j]).sum())
             });
+            let rotation = self.vertical.map_or(rotation, |vertical| vertical.nearest(&rotation));
             let turned = Similarity::new_unchecked(scale, rotation, [0.0; 3]);
             let start = Similarity::new_unchecked(scale, rotation, minus(to, turned.apply(from)));
             let pose = self.refine_coarsely(start, with_scale, Refinement::PointToPlane);
@@ -286,12 +316,32 @@ fn is_turned(from: &[Descriptor], to: &[Descriptor]) -> bool {
     votes.sum::<i32>() > 0
 }
 
+impl<'a> Pair<'a> {
+    /// Two clouds, with the best orientation of normals that both can have.
+    pub(super) fn new([moving, fixed]: [&'a PreparedCloud; 2], vertical: Option<Vertical>) -> Self {
+        let way = [Orientation::Given, Orientation::Viewpoint]
+            .into_iter()
+            .find(|&way| moving.can_be_oriented(way) && fixed.can_be_oriented(way));
+        Self { moving, fixed, orientation: way.unwrap_or(Orientation::Consistent), vertical }
+    }
+}
+
 impl Pair<'_> {
     /// The clouds sampled with voxels of these sizes.
     pub(super) fn sampled(&self, moving_voxel: f64, fixed_voxel: f64) -> SampledPair {
         let (moving, fixed) =
             rayon::join(|| self.moving.sampled(moving_voxel), || self.fixed.sampled(fixed_voxel));
-        SampledPair { moving, fixed, voters: OnceLock::new(), features: OnceLock::new() }
+        let vertical = self.vertical;
+        SampledPair { moving, fixed, vertical, voters: OnceLock::new(), features: OnceLock::new() }
+    }
+
+    /// Features of the sampled clouds. Once they are known, votes use the orientation of their normals.
+    pub(super) fn features<'s>(&self, sampled: &'s SampledPair) -> &'s [Arc<Features>; 2] {
+        let (moving, fixed) = rayon::join(
+            || self.moving.features(sampled.moving.voxel, self.orientation),
+            || self.fixed.features(sampled.fixed.voxel, self.orientation),
+        );
+        sampled.features.get_or_init(|| [moving, fixed])
     }
 
     /// Matches the descriptors of two sampled clouds and searches the matches for poses; `None` when there are too few to search.
@@ -304,12 +354,8 @@ impl Pair<'_> {
         stop: SharedStopCheck<'_>,
         clock: &mut Clock,
     ) -> Result<Option<Attempt>, RegisterError> {
-        let (moving, fixed) = rayon::join(
-            || self.moving.features(sampled.moving.voxel, self.orientation),
-            || self.fixed.features(sampled.fixed.voxel, self.orientation),
-        );
+        let [moving, fixed] = self.features(sampled);
         clock.lap("features");
-        let [moving, fixed] = sampled.features.get_or_init(|| [moving, fixed]);
         let pairs = pool(moving, fixed, self.orientation, effort).into_pairs(MOST_MATCHES);
         clock.lap("matching");
         // Fewer than three matches, or all in one place, are a result and not an error.
@@ -319,7 +365,10 @@ impl Pair<'_> {
             return Ok(None);
         };
         // The limits of the judge on `log10_nfa` were set with every match counted.
-        let matches = matches.with_correlation_length(0.0)?;
+        let mut matches = matches.with_correlation_length(0.0)?;
+        if let Some(vertical) = self.vertical {
+            matches = matches.with_vertical(vertical);
+        }
         let solver_params = Params::new()
             .with_threshold(THRESHOLD * sampled.fixed.voxel)?
             .with_candidates(params.candidates())?

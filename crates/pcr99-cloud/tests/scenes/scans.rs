@@ -20,6 +20,8 @@ pub struct Scans {
     pub period: f64,
     /// Positions of the sensors, when there was one for each scan.
     pub viewpoints: Option<[[f64; 3]; 2]>,
+    /// The direction that is up in the source. In the target it is the z axis.
+    pub up: [f64; 3],
 }
 
 /// What an answer is worth.
@@ -55,6 +57,7 @@ pub(super) fn scans(
         is_ambiguous: false,
         period: f64::INFINITY,
         viewpoints: viewpoints.map(|[a, b]| [back.apply(a), b]),
+        up: back.rotation().map(|row| row[2]),
     }
 }
 

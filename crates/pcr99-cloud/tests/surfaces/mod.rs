@@ -7,6 +7,8 @@ use pcr99::{Covariance, Similarity, random::Random};
 use pcr99_base::vector::{minus, multiply, transpose};
 use pcr99_cloud::voxel::Density;
 
+pub mod odd;
+
 pub type Points = Vec<[f64; 3]>;
 
 /// A surface to sample.

@@ -9,7 +9,7 @@ use pcr99_document::{Document, DoubtCode, PairResult};
 use crate::{
     Error, filters,
     frame::{Page, rendered},
-    numbers::{duration, grouped, percent},
+    numbers::{duration, grouped, percent, rough, shown},
     status::Mark,
 };
 
@@ -46,6 +46,12 @@ pub struct BatchRow {
     pub log10_nfa: Option<f64>,
     /// Fraction of the source that overlaps with the target.
     pub overlap: Option<f64>,
+    /// Root mean square residual: of the overlap for clouds, of the inliers for matches, in target units.
+    pub rmse: Option<f64>,
+    /// How far the transform may be off (95 %): length in target units, and angle in degrees. Known for registered pairs only.
+    pub accuracy: Option<[f64; 2]>,
+    /// Scale of the transform.
+    pub scale: Option<f64>,
     /// Wall-clock seconds.
     pub seconds: Option<f64>,
     /// Page of this pair, relative to the page of the batch.
@@ -70,22 +76,22 @@ pub struct BatchPage {
 }
 
 impl BatchOutcome {
-    /// Position of the status in the order of the page: registered first, failed last.
+    /// Position of the status in the order of the page: problems first.
     fn order(&self) -> usize {
         match self {
-            Self::Ran { status: Status::Registered, .. } => 0,
-            Self::Ran { status: Status::NotReliable, .. } => 1,
-            Self::Ran { status: Status::NoSolution, .. } => 2,
-            Self::Failed(_) => 3,
+            Self::Failed(_) => 0,
+            Self::Ran { status: Status::NoSolution, .. } => 1,
+            Self::Ran { status: Status::NotReliable, .. } => 2,
+            Self::Ran { status: Status::Registered, .. } => 3,
         }
     }
 
     fn class(&self) -> &'static str {
-        ["good", "doubtful", "bad", "bad"][self.order()]
+        ["bad", "bad", "doubtful", "good"][self.order()]
     }
 
     fn word(&self) -> &'static str {
-        ["registered", "not reliable", "no solution", "failed"][self.order()]
+        ["failed", "no solution", "not reliable", "registered"][self.order()]
     }
 
     fn doubt(&self) -> Option<DoubtCode> {
@@ -93,6 +99,11 @@ impl BatchOutcome {
             Self::Ran { doubt, .. } => *doubt,
             Self::Failed(_) => None,
         }
+    }
+
+    /// What pairs with the same reason have in common.
+    fn group(&self) -> (usize, Option<DoubtCode>) {
+        (self.order(), self.doubt())
     }
 
     fn code(&self) -> Option<&'static str> {
@@ -117,7 +128,7 @@ impl BatchOutcome {
     }
 
     fn is_registered(&self) -> bool {
-        self.order() == 0
+        matches!(self, Self::Ran { status: Status::Registered, .. })
     }
 }
 
@@ -145,13 +156,23 @@ impl BatchRow {
             inliers: document.map(|document| document.inliers().len()),
             log10_nfa: document.and_then(Document::evidence).map(|evidence| evidence.log10_nfa),
             overlap: document.and_then(Document::fit).map(|fit| fit.overlap_source),
+            rmse: document.and_then(|document| match document {
+                Document::Matches(matches) => matches.inlier_rmse,
+                Document::Clouds(clouds) => clouds.rmse,
+            }),
+            // The accuracy of a wrong transform says nothing.
+            accuracy: document
+                .filter(|document| document.status() == Status::Registered)
+                .and_then(Document::accuracy)
+                .map(|accuracy| [accuracy.translation, accuracy.rotation_deg]),
+            scale: document.and_then(Document::target_from_source).map(|model| model.scale()),
             seconds,
             link: None,
         }
     }
 
     /// The cells with numbers.
-    fn cells(&self) -> [Cell; 4] {
+    fn cells(&self) -> [Cell; 7] {
         let cell =
             |key: Option<f64>, text: Option<String>| Cell { key, text: text.unwrap_or("–".to_owned()) };
         let evidence = |x: f64| if x.is_finite() { format!("{x:.1}") } else { "−∞".to_owned() };
@@ -159,6 +180,12 @@ impl BatchRow {
             cell(self.inliers.map(|count| count as f64), self.inliers.map(grouped)),
             cell(self.log10_nfa.map(|x| x.max(f64::MIN)), self.log10_nfa.map(evidence)),
             cell(self.overlap, self.overlap.map(percent)),
+            cell(self.rmse, self.rmse.map(shown)),
+            cell(
+                self.accuracy.map(|[length, _]| length),
+                self.accuracy.map(|[length, angle]| format!("{}, {}°", rough(length), rough(angle))),
+            ),
+            cell(self.scale, self.scale.map(shown)),
             cell(self.seconds, self.seconds.map(duration)),
         ]
     }
@@ -172,13 +199,16 @@ struct Head {
     is_right: bool,
 }
 
-const HEADS: [Head; 7] = [
+const HEADS: [Head; 10] = [
     Head { name: "pair", kind: "text", is_right: false },
     Head { name: "status", kind: "number", is_right: false },
     Head { name: "reason", kind: "text", is_right: false },
     Head { name: "inliers", kind: "number", is_right: true },
     Head { name: "log₁₀ false alarms", kind: "number", is_right: true },
     Head { name: "overlap", kind: "number", is_right: true },
+    Head { name: "rmse", kind: "number", is_right: true },
+    Head { name: "accuracy, 95 %", kind: "number", is_right: true },
+    Head { name: "scale", kind: "number", is_right: true },
     Head { name: "time", kind: "number", is_right: true },
 ];
 
@@ -207,7 +237,8 @@ struct Body<'a> {
     sentence: &'a str,
     groups: Vec<Group<'a>>,
     heads: &'static [Head],
-    rows: &'a [BatchRow],
+    /// Problems first, pairs with the same reason together.
+    rows: Vec<&'a BatchRow>,
 }
 
 impl BatchPage {
@@ -242,23 +273,31 @@ impl BatchPage {
         let sentence = format!("{} of {} {noun} registered", grouped(registered), grouped(all));
         let status = if registered == all { Status::Registered } else { Status::NotReliable };
         let (mark, groups) = (Mark::of(status), self.groups());
-        let body = rendered(&Body { mark, sentence: &sentence, groups, heads: &HEADS, rows: &self.rows });
+        let rows = self.by_group(&groups);
+        let body = rendered(&Body { mark, sentence: &sentence, groups, heads: &HEADS, rows });
         make(Page {
             title: &format!("pcr99 batch: {sentence}"),
             body: &body,
             script: SCRIPT,
             with_plots: false,
+            with_workers: false,
             command: self.command.as_deref(),
             program: &self.program,
         })
+    }
+
+    /// The pairs in the order of their groups; those of a group stay in the order of the manifest.
+    fn by_group(&self, groups: &[Group<'_>]) -> Vec<&BatchRow> {
+        let mut rows: Vec<&BatchRow> = self.rows.iter().collect();
+        rows.sort_by_key(|row| groups.iter().position(|group| group.outcome.group() == row.outcome.group()));
+        rows
     }
 
     /// Pairs by status and doubt: in the order of the statuses, then the most frequent doubt first.
     fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
         for BatchRow { outcome, .. } in &self.rows {
-            let key = |outcome: &BatchOutcome| (outcome.order(), outcome.doubt());
-            match groups.iter_mut().find(|group| key(group.outcome) == key(outcome)) {
+            match groups.iter_mut().find(|group| group.outcome.group() == outcome.group()) {
                 Some(group) => group.count += 1,
                 None => groups.push(Group { outcome, count: 1 }),
             }
@@ -285,6 +324,9 @@ mod tests {
             inliers: Some(12),
             log10_nfa: Some(-9.25),
             overlap: Some(0.5),
+            rmse: Some(0.0123),
+            accuracy: Some([0.000_84, 0.0213]),
+            scale: Some(1.0),
             seconds: None,
             link: Some(format!("{id}.html")),
         }
@@ -335,10 +377,10 @@ mod tests {
         assert_eq!(
             groups,
             [
-                ("registered", None, 1),
+                ("failed", None, 1),
                 ("not reliable", Some("ambiguous"), 2),
                 ("not reliable", Some("little_overlap"), 1),
-                ("failed", None, 1)
+                ("registered", None, 1)
             ]
         );
         let html = page.to_html();
@@ -347,6 +389,12 @@ mod tests {
             !html.contains("<script>alert") && !html.contains("<b>`") && !html.contains("href=\"javascript")
         );
         assert!(html.contains("href=\"./javascript%3Ax.html\"") && html.contains("-9.2"), "{html}");
+        // Problems first, those with the same reason together.
+        let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+        let order = ["cannot read", "another fits 93.5", "another fits 88", "little overlap", "consistent"]
+            .map(|text| place(&format!("<td class=\"reason\">{text}")));
+        assert!(order.is_sorted(), "{order:?}");
+        assert!(html.contains("0.00084, 0.021°") && html.contains("0.0123"), "{html}");
         assert!(html.contains("93.5\u{a0}%"), "{html}");
         assert!(BatchPage::new("pcr99 0", Vec::new()).to_html().contains("0 of 0 pairs registered"));
     }

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
+    distances::Distances,
     rotation::euler_deg,
     view::{Pose, RegistrationView},
+    votes::VoteLayer,
 };
 use crate::{
     frame::script_json,
@@ -118,7 +120,10 @@ struct Rest<'a> {
     before: [f64; 3],
     axes: [String; 3],
     bins: Option<BinsData>,
+    distances: Option<&'a Distances>,
     poses: Vec<PoseData<'a>>,
+    /// Where most of the votes that raised the doubt are.
+    place: Option<[f64; 3]>,
 }
 
 /// The histogram; all places are log₁₀ of a residual.
@@ -172,13 +177,23 @@ pub(crate) fn json(view: &RegistrationView, frame: &Frame) -> String {
         before: frame.before,
         axes: [0, 1, 2].map(|axis| frame.axis_title(axis)),
         bins,
+        distances: view.distances.as_ref(),
         poses: view.poses.iter().map(|pose| of_pose(pose, frame)).collect(),
+        place: view.place.map(|place| minus(place, frame.origins[1])),
     };
     // Numbers, texts and lists: conversion cannot fail.
     let rest = serde_json::to_string(&rest).unwrap_or_default();
     let [source, target, from, to] = [relative(0), relative(1), line_end(0), line_end(1)];
+    let side = |layer: &VoteLayer, cloud: usize| {
+        let origin = frame.origins[cloud];
+        coordinates(layer.points[cloud].iter().map(|&p| minus(p, origin)), spread(cloud))
+    };
+    let layer =
+        |layer: &VoteLayer| format!("\"{}\":[{},{}]", layer.vote.as_str(), side(layer, 0), side(layer, 1));
+    let votes: Vec<String> = view.votes.iter().map(layer).collect();
+    let votes = votes.join(",");
     script_json(&format!(
-        "{{\"source\":{source},\n\"target\":{target},\n\"from\":{from},\n\"to\":{to},\n\"rest\":{rest}}}"
+        "{{\"source\":{source},\n\"target\":{target},\n\"from\":{from},\n\"to\":{to},\n\"votes\":{{{votes}}},\n\"rest\":{rest}}}"
     ))
 }
 

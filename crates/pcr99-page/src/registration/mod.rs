@@ -1,10 +1,19 @@
 //! One registration, or a few, as one self-contained page: status, before and after in 3-D, residuals, candidates, transform.
 
+mod axes;
+
 mod check;
 
 mod data;
 
+mod distances;
+
+mod head;
+
 mod histogram;
+
+#[cfg(feature = "pages")]
+mod page;
 
 mod rotation;
 
@@ -14,100 +23,40 @@ mod thin;
 
 mod view;
 
-use std::path::Path;
+mod votes;
 
 use askama::Template;
+use pcr99_base::text::without_direction_marks;
 
 use self::section::Section;
-use crate::{
-    Error, filters,
-    frame::{Page, rendered},
-    status::Mark,
-};
+use crate::{filters, frame::rendered};
 
+pub use head::ReportHead;
+#[cfg(feature = "pages")]
+pub use page::RegistrationPage;
 pub use view::RegistrationView;
 
-const SCRIPT: &str = include_str!("script.js");
-
-/// A page of one registration, or of a few below each other.
-///
-/// ```
-/// use pcr99::{Correspondences, Params, Scale};
-/// use pcr99_page::{RegistrationPage, RegistrationView};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let source = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0], [1.0, 1.0, 1.0]];
-/// let target = source.map(|[x, y, z]| [x + 5.0, y, z]);
-/// let found = pcr99::solve(&Correspondences::new(&source, &target)?, Scale::one(), &Params::new())?;
-/// let view = RegistrationView::of_matches(&found, "default", &source, &target).with_names("a.ply", "b.ply");
-/// let page = RegistrationPage::new("pcr99 0.1.0").with_command("pcr99 solve matches.csv").with_view(view);
-/// assert!(page.to_html().starts_with("<!doctype html>"));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-pub struct RegistrationPage {
-    program: String,
-    command: Option<String>,
-    views: Vec<RegistrationView>,
-}
+/// The script that draws registrations: the two 3-D views, then what is drawn beside them. It needs the shared script of [`frame`](crate::frame).
+pub const SCRIPT: &str = concat!(include_str!("script.js"), include_str!("report.js"));
 
 #[derive(Template)]
 #[template(path = "registration.html")]
 struct Body<'a> {
+    head: &'a ReportHead,
     sections: Vec<Section<'a>>,
 }
 
-impl RegistrationPage {
-    /// An empty page; `program` is the name and version of the program that makes it.
-    pub fn new(program: &str) -> Self {
-        Self { program: program.to_owned(), command: None, views: Vec::new() }
-    }
-
-    /// Adds the command that makes it.
-    #[must_use]
-    pub fn with_command(self, command: &str) -> Self {
-        Self { command: Some(command.to_owned()), ..self }
-    }
-
-    /// Adds a further registration.
-    #[must_use]
-    pub fn with_view(mut self, view: RegistrationView) -> Self {
-        self.views.push(view);
-        self
-    }
-
-    /// The page as HTML. The same registrations give the same bytes.
-    pub fn to_html(&self) -> String {
-        self.with_page(|page| page.to_html())
-    }
-
-    /// Writes the page, completely or not at all.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        self.with_page(|page| page.write(path))
-    }
-
-    fn with_page<T>(&self, make: impl FnOnce(Page<'_>) -> T) -> T {
-        let sections = self.views.iter().enumerate().map(|(place, view)| Section::new(place, view)).collect();
-        let body = rendered(&Body { sections });
-        let with_plots = self.views.iter().any(|view| view.has_points);
-        let (title, command) = (self.title(), self.command.as_deref());
-        make(Page { title: &title, body: &body, script: SCRIPT, with_plots, command, program: &self.program })
-    }
-
-    fn title(&self) -> String {
-        let [view] = self.views.as_slice() else { return "pcr99".to_owned() };
-        let status = Mark::of(view.status).title;
-        match (&view.title, &view.names) {
-            (Some(title), _) => format!("{title}: {status}"),
-            (None, Some([source, target])) => format!("{source} → {target}: {status}"),
-            (None, None) => format!("pcr99: {status}"),
-        }
-    }
+/// The sections of registrations alone, for a page that has a frame of its own. The page needs [`SCRIPT`], which must be told of new sections with
+/// `pcr99.showViews(element)`.
+pub fn sections(views: &[RegistrationView]) -> String {
+    body(&ReportHead::default(), views)
 }
 
-#[cfg(test)]
+/// The sections of registrations below the head of a report.
+fn body(head: &ReportHead, views: &[RegistrationView]) -> String {
+    let sections = views.iter().enumerate().map(|(place, view)| Section::new(place, view)).collect();
+    without_direction_marks(&rendered(&Body { head, sections })).into_owned()
+}
+
+#[cfg(all(test, feature = "pages"))]
 mod tests;

@@ -14,18 +14,30 @@
       this.after = section.querySelector(".after");
       this.bars = section.querySelector(".histogram");
       this.scenes = [this.before, this.after].filter(Boolean);
+      this.up = 2;
       this.home = this.firstCamera();
       this.sideways = this.aside();
       this.camera = this.home;
       this.listen();
       this.draw().then(() => {
-        for (const scene of this.scenes) {
-          const follow = (change) => { if (change["scene.camera"]) this.turnOthers(scene, change["scene.camera"]); };
-          scene.on("plotly_relayouting", follow);
-          scene.on("plotly_relayout", follow);
-        }
+        this.scenes.forEach((scene) => this.follow(scene));
         section.dataset.ready = "true";
       });
+    }
+
+    // Turns the other views when one is turned.
+    follow(scene) {
+      const follow = (change) => { if (change["scene.camera"]) this.turnOthers(scene, change["scene.camera"]); };
+      scene.on("plotly_relayouting", follow);
+      scene.on("plotly_relayout", follow);
+    }
+
+    // Adds a drawn view to those that turn together.
+    join(scene) {
+      this.scenes.push(scene);
+      scene.addEventListener("keydown", (event) => this.press(event));
+      this.follow(scene);
+      this.set(scene, this.camera);
     }
 
     listen() {
@@ -35,6 +47,13 @@
       }
       for (const button of this.section.querySelectorAll("button[data-row]")) {
         button.addEventListener("click", () => pcr99.copy(button, this.data.poses[this.pose].copy[button.dataset.row]));
+      }
+      for (const radio of this.section.querySelectorAll(".ups input")) {
+        radio.addEventListener("change", () => {
+          this.up = ["x", "y", "z"].indexOf(radio.value);
+          this.home = this.firstCamera();
+          this.turn(this.home);
+        });
       }
       this.section.querySelector(".reset")?.addEventListener("click", () => this.turn(this.home));
       for (const scene of this.scenes) scene.addEventListener("keydown", (event) => this.press(event));
@@ -86,16 +105,21 @@
       return box ? box.checked : false;
     }
 
-    // The first camera looks roughly along the axis in which the moved source is thinnest.
+    // The first camera looks roughly along the thinner of the two horizontal axes, and down onto what is flat.
     firstCamera() {
       const points = this.moved(this.data.source, this.data.poses[0]);
       const spread = [0, 1, 2].map((axis) => {
         const values = Float64Array.from({ length: points.length / 3 }, (_, k) => points[3 * k + axis]).sort();
         return values.length ? values[Math.floor(0.9 * values.length)] - values[Math.floor(0.1 * values.length)] : 1;
       });
-      const axis = spread.indexOf(Math.min(...spread));
-      const up = axis === 2 ? [0, 1, 0] : [0, 0, 1];
-      const eye = up.map((u, k) => (k === axis ? 1.65 : u ? 0.6 : 0.8));
+      const [one, other] = [0, 1, 2].filter((axis) => axis !== this.up);
+      const axis = spread[one] < spread[other] ? one : other;
+      const isFlat = spread[this.up] < 0.3 * spread[axis];
+      const [along, aside, above] = isFlat ? [1.2, 0.6, 1.3] : [1.65, 0.8, 0.6];
+      const eye = [0, 1, 2].map((k) => (k === axis ? along : k === this.up ? above : aside));
+      // From the front: the other axes keep their order from left to right.
+      eye[axis] *= (axis - this.up + 3) % 3 === 1 ? 1 : -1;
+      const up = [0, 1, 2].map((k) => Number(k === this.up));
       const of = ([x, y, z]) => ({ x, y, z });
       return { eye: of(eye), up: of(up), center: of(up.map((u) => -0.14 * u)) };
     }
@@ -115,11 +139,10 @@
       const cloud = (layer, points, size, opacity) => ({
         type: "scatter3d", mode: "markers", name: layer, visible: this.isOn(layer), opacity,
         x: column(points, 0), y: column(points, 1), z: column(points, 2),
-        // A square is two triangles, a circle dozens. At this size they look the same.
-        marker: { size, symbol: points.length > 1800 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
+        marker: { size, symbol: this.pointSymbol(points.length), color: pcr99.color(layer), line: { width: 0 } },
         hovertemplate: `${layer}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
       });
-      const size = (points) => (points.length > 30000 ? 1 : points.length > 9000 ? 1.6 : 2.4);
+      const size = (points) => this.pointSize(points.length);
       const from = shifted(data.from);
       const right = new Set(chosen ? chosen.inliers : []);
       const lines = (layer, wanted, width) => {
@@ -135,13 +158,57 @@
         return {
           type: "scatter3d", mode: wanted && pose && data.are_matches ? "lines+markers" : "lines", name: layer, visible: this.isOn(layer), x, y, z, text, hoverinfo: "text",
           line: { width, color: pcr99.color(layer) }, opacity: wanted ? 1 : pose ? 0.2 : 0.35,
-          marker: { size: data.source.length > 9000 ? 2.5 : 4, symbol: right.size > 300 ? "square" : "circle", color: pcr99.color(layer), line: { width: 0 } },
+          marker: { size: data.source.length > 9000 ? 2.5 : 4, symbol: "circle", color: pcr99.color(layer), line: { width: 0 } },
         };
       };
       return [
         cloud("source", source, size(source), 1), cloud("target", data.target, size(data.target), fog),
         lines("outliers", false, 1), lines("inliers", true, 5),
+        ...this.votes(pose),
       ];
+    }
+
+    // Size of the markers of a cloud with so many coordinates.
+    pointSize(count) {
+      return count > 30000 ? 1.4 : count > 9000 ? 1.8 : 2.4;
+    }
+
+    // A circle is dozens of triangles, a square two. Where there are so many points, they are too small to tell the two apart.
+    pointSymbol(count) {
+      return count > 45000 ? "square" : "circle";
+    }
+
+    // Range of an axis, for drawings in a plane.
+    flatRange(axis) {
+      return { range: this.ranges(this.traces(this.data.poses[this.pose]))[axis] };
+    }
+
+    // Votes of points of both clouds on the answer, where it is shown.
+    votes(pose) {
+      if (!pose || this.pose !== 0) return [];
+      const symbols = { for: "circle", askew: "diamond", against: "x", silent: "circle-open" };
+      return Object.entries(this.data.votes).map(([vote, [ofSource, ofTarget]]) => {
+        const points = [...this.moved(ofSource, pose), ...ofTarget];
+        const size = vote === "against" || vote === "askew" ? 4 : 3;
+        return {
+          type: "scatter3d", mode: "markers", name: vote, visible: this.isOn(vote),
+          x: column(points, 0), y: column(points, 1), z: column(points, 2),
+          marker: { size, symbol: symbols[vote], color: pcr99.color(vote), line: { width: 0 } },
+          hovertemplate: `${vote}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
+        };
+      });
+    }
+
+    // An arrow to where most of the votes are that raised the doubt.
+    arrows(pose) {
+      const { place } = this.data;
+      if (!place || !pose || this.pose !== 0) return [];
+      const [x, y, z] = place;
+      const color = pcr99.color("ink");
+      return [{
+        x, y, z, text: "most votes", ax: 34, ay: -34, arrowcolor: color, arrowsize: 1, arrowwidth: 1.5, arrowhead: 2,
+        font: { color, size: 12, family }, bgcolor: pcr99.color("paper"), opacity: 0.9,
+      }];
     }
 
     // Ranges of the axes that contain nearly all points. A few distant points must not shrink the rest to a dot.
@@ -150,7 +217,7 @@
         const values = Float64Array.from([...traces[0][axis], ...traces[1][axis]]).sort();
         if (!values.length) return [-1, 1];
         const at = (part) => values[Math.round(part * (values.length - 1))];
-        const [low, high] = [at(0.005), at(0.995)];
+        const [low, high] = [at(0.01), at(0.99)];
         const room = 0.5 * (high - low);
         const [first, last] = [Math.max(at(0), low - room), Math.min(at(1), high + room)];
         const edge = 0.03 * (last - first) || 1e-3 * Math.abs(last) || 0.5;
@@ -176,7 +243,7 @@
         const seen = minus(scaled(corner, size), center);
         const depth = distance - dot(seen, back);
         const [x, y] = [dot(seen, right) / wide, dot(seen, upwards) / half];
-        return depth > 0.1 && Math.abs(x) < 0.82 * depth && y < 0.94 * depth && y > -0.8 * depth;
+        return depth > 0.1 && Math.abs(x) < 0.76 * depth && y < 0.94 * depth && y > -0.8 * depth;
       });
       let [low, high] = [0.1, 3];
       for (let step = 0; step < 20; step++) {
@@ -186,7 +253,7 @@
       return low;
     }
 
-    layout(traces, frame) {
+    layout(traces, frame, pose) {
       const ranges = this.ranges(traces);
       const longest = Math.max(...ranges.map(([low, high]) => high - low));
       const ratio = ranges.map(([low, high]) => Math.max((high - low) / longest, 0.02));
@@ -201,17 +268,19 @@
         font: { color: pcr99.color("ink"), family },
         hoverlabel: { bgcolor: pcr99.color("raised"), font: { color: pcr99.color("ink") } },
         scene: {
-          xaxis: axis(0), yaxis: axis(1), zaxis: axis(2), camera: this.camera, aspectmode: "manual",
+          xaxis: axis(0), yaxis: axis(1), zaxis: axis(2), camera: this.camera, aspectmode: "manual", annotations: this.arrows(pose),
           aspectratio: { x: grow * ratio[0], y: grow * ratio[1], z: grow * ratio[2] },
         },
       };
     }
 
     draw() {
+      // A page may have replaced the section.
+      if (!this.section.isConnected) return Promise.resolve();
       const chosen = this.data.poses[this.pose];
       const draw = (scene, pose) => {
         const traces = this.traces(pose);
-        return pcr99.draw(scene, traces, this.layout(traces, scene), config);
+        return pcr99.draw(scene, traces, this.layout(traces, scene, pose), config);
       };
       const drawn = [];
       if (this.before) drawn.push(draw(this.before, null));
@@ -315,5 +384,9 @@
     return { x: part("x"), y: part("y"), z: part("z") };
   }
 
-  for (const section of document.querySelectorAll("section.view")) new View(section);
+
+  // Draws all registrations in an element, with what is drawn beside them.
+  pcr99.showViews = (place) => {
+    for (const section of place.querySelectorAll("section.view")) pcr99.showReport(section, new View(section));
+  };
 })();

@@ -3,6 +3,7 @@
 use super::{
     data::{self, Frame, Row},
     view::{MOST_INLIERS, Pose, RegistrationView, false_alarms},
+    votes::VoteLayer,
 };
 use crate::{
     numbers::{duration, grouped, percent, shown},
@@ -63,12 +64,34 @@ impl<'a> Section<'a> {
         self.view.has_points || self.view.poses.len() > 1
     }
 
+    /// Whether a section through both clouds is drawn. Matched points form no surface.
+    pub(super) fn has_cut(&self) -> bool {
+        self.view.has_points && !self.view.are_matches && !self.view.poses.is_empty()
+    }
+
     pub(super) fn layers(&self) -> &'static [&'static str] {
         if self.view.lines.total > 0 {
             &["source", "target", "inliers", "outliers"]
         } else {
             &["source", "target"]
         }
+    }
+
+    /// Layers of votes: name, meaning, number of points, and whether it is on at first.
+    pub(super) fn votes(&self) -> Vec<(&'static str, &'static str, String, bool)> {
+        let told =
+            |layer: &VoteLayer| (layer.vote.as_str(), layer.meaning(), grouped(layer.count()), layer.is_on);
+        self.view.votes.iter().map(told).collect()
+    }
+
+    /// The poses that fit as well as the answer: numbers of candidates and how they relate to it; then the motions by any amount.
+    pub(super) fn equivalent(&self) -> Vec<(String, String)> {
+        let poses = self.view.poses.iter().enumerate().filter_map(|(place, pose)| {
+            let relation = pose.relation.clone()?;
+            Some(((place + 1).to_string(), relation))
+        });
+        let free = self.view.free_motions.iter().map(|motion| (String::new(), motion.clone()));
+        poses.chain(free).collect()
     }
 
     pub(super) fn panels(&self) -> Vec<Panel> {
@@ -111,6 +134,15 @@ impl<'a> Section<'a> {
                 shown(apart)
             ));
         }
+        if !view.votes.is_empty() {
+            let mut text = "Votes are those of points of both clouds on the ".to_owned();
+            text += if view.is_registered() { "answer" } else { "best candidate" };
+            text += "; they are drawn after registration.";
+            if view.place.is_some() {
+                text += " An arrow marks where most of the votes are that raised the doubt.";
+            }
+            parts.push(text);
+        }
         if view.are_matches {
             parts.push(
                 "Side by side, the source is drawn beside the target and not at its own place.".to_owned(),
@@ -141,6 +173,7 @@ impl<'a> Section<'a> {
         let note = match place {
             0 if self.view.is_registered() => Some("the answer"),
             0 => Some("best candidate"),
+            _ if pose.relation.is_some() => Some("fits as well"),
             _ if pose.is_rival => Some("rival"),
             _ => None,
         };

@@ -107,3 +107,44 @@ fn a_doubt_is_explained_and_the_rival_is_marked() {
     }
     assert!(page.contains("<b>&#60;b&#62;</b>"), "{page}");
 }
+
+#[test]
+fn a_report_has_its_head_accuracy_by_axis_distances_and_a_section() {
+    let target = hills();
+    let source: Vec<[f64; 3]> = target.iter().map(|p| [p[0] - 7.0, p[1] + 3.0, p[2]]).collect();
+    let found = registered(&source, &target);
+    assert!(found.is_registered(), "{}", found.reason());
+    let view = || RegistrationView::of_clouds(&found, &source, &target);
+    let head = ReportHead {
+        title: Some("Weir <north>".to_owned()),
+        project: Some("Monitoring & more".to_owned()),
+        author: None,
+        date: Some("2026-11-19".to_owned()),
+    };
+    let html = RegistrationPage::new("pcr99 0").with_head(head).with_view(view()).to_html();
+    for part in [
+        "<title>Weir &#60;north&#62;</title>",
+        "<dt>Project</dt><dd>Monitoring &#38; more</dd>",
+        "<dt>Date</dt><dd>2026-11-19</dd>",
+        "Accuracy by axis",
+        "<th scope=\"row\">z</th>",
+        "class=\"scene distances\"",
+        "class=\"cut\"",
+        "95 % within",
+    ] {
+        let plain = html.replace('\u{a0}', " ");
+        assert!(plain.contains(part), "{part}");
+    }
+    assert!(!html.contains("<dt>Author</dt>"));
+    // Without a head there is none, and matches have neither surfaces nor sections.
+    let (a, b) = matches();
+    let matched = self::html(RegistrationView::of_matches(&solved(&a, &b), "default", &a, &b));
+    for part in ["<header", "class=\"scene distances\"", "class=\"cut\""] {
+        assert!(!matched.contains(part), "{part}");
+    }
+    // What is not registered has no accuracy.
+    let other: Vec<[f64; 3]> = source.iter().map(|p| [p[2] * 3.0, p[0] * p[0], p[1] * p[0]]).collect();
+    let nothing = registered(&source, &other);
+    assert!(!nothing.is_registered(), "{}", nothing.reason());
+    assert!(!self::html(RegistrationView::of_clouds(&nothing, &source, &other)).contains("Accuracy by axis"));
+}

@@ -9,11 +9,22 @@ use pcr99_document::{
     Seconds,
 };
 
-use super::{check::check, histogram::Bins, rotation::angle_deg, thin::thinned};
+use super::{
+    axes::AxisAccuracy,
+    check::check,
+    distances::Distances,
+    histogram::Bins,
+    rotation::angle_deg,
+    thin::thinned,
+    votes::{self, VoteLayer},
+};
 use crate::{
     Error,
     numbers::{duration, grouped, percent, power_of_ten, shown},
 };
+
+/// Name of the fact that is the sum of the times of all stages.
+const TIME: &str = "time";
 
 /// Largest number of points drawn per cloud.
 const MOST_POINTS: usize = 30_000;
@@ -23,8 +34,12 @@ const MOST_MATCHED: usize = 10_000;
 pub(crate) const MOST_INLIERS: usize = 1000;
 /// Largest number of outliers drawn as lines.
 pub(crate) const MOST_OUTLIERS: usize = 1500;
-/// Largest number of candidates on a page, the rival apart.
+/// Largest number of candidates on a page, the rival and those that fit as well as the answer apart.
 const MOST_CANDIDATES: usize = 8;
+/// Largest number of poses on a page that fit as well as the answer.
+const MOST_EQUIVALENT: usize = 23;
+/// Poses are the same when they differ by less than this fraction of their difference from the answer.
+const SAME: f64 = 0.03;
 
 /// One registration, prepared for a page.
 #[derive(Debug, Clone)]
@@ -44,8 +59,18 @@ pub struct RegistrationView {
     pub(crate) lines: Lines,
     /// The answer first; empty without a solution.
     pub(crate) poses: Vec<Pose>,
+    /// Motions after which the clouds fit as well, in words.
+    pub(crate) free_motions: Vec<String>,
+    /// Votes of points on the answer; empty for matches.
+    pub(crate) votes: Vec<VoteLayer>,
+    /// Where most of the votes that raised the doubt are, in target coordinates.
+    pub(crate) place: Option<[f64; 3]>,
     /// How accurate the transform is.
     pub(crate) accuracy: Option<String>,
+    /// The same along each axis.
+    pub(crate) axes: Option<AxisAccuracy>,
+    /// Distances between the clouds after registration.
+    pub(crate) distances: Option<Distances>,
     /// A sentence on the rival.
     pub(crate) rival: Option<String>,
     pub(crate) bins: Option<Bins>,
@@ -89,6 +114,8 @@ pub(crate) struct Pose {
     /// Overlap of source and target.
     pub(crate) overlap: Option<[f64; 2]>,
     pub(crate) is_rival: bool,
+    /// How it relates to the answer, in words, where it fits as well.
+    pub(crate) relation: Option<String>,
     /// Angle to the answer's rotation, in degrees.
     pub(crate) rotated_deg: f64,
     /// Places in [`Lines::index`] of the matches that it explains.
@@ -123,6 +150,7 @@ struct Found {
     log10_nfa: Option<f64>,
     overlap: Option<[f64; 2]>,
     is_rival: bool,
+    relation: Option<String>,
 }
 
 impl Found {
@@ -133,7 +161,20 @@ impl Found {
             log10_nfa: evidence.map(|evidence| evidence.log10_nfa),
             overlap: fit.map(|fit| [fit.overlap_source, fit.overlap_target]),
             is_rival: false,
+            relation: None,
         }
+    }
+
+    /// Whether this is another pose than the answer, and `other` nearly the same: a hundredth as far from it as the answer, in rotation and in place.
+    fn is_close_to(&self, other: &Self, answer: &Self) -> bool {
+        let apart = |a: &Similarity, b: &Similarity| {
+            let turned = angle_deg(&a.rotation(), &b.rotation()).to_radians();
+            let (p, q) = (a.translation(), b.translation());
+            let moved = p.iter().zip(q).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt();
+            [turned, moved]
+        };
+        let (near, far) = (apart(&self.model, &other.model), apart(&self.model, &answer.model));
+        self.model == other.model || (near[0] <= SAME * far[0].max(SAME) && near[1] <= SAME * far[1])
     }
 
     /// A candidate from its matrix; `None` when the matrix is not a similarity, which documents that were read never have.
@@ -145,6 +186,16 @@ impl Found {
     ) -> Option<Self> {
         Some(Self::new(Similarity::from_matrix(matrix).ok()?, inlier_count, evidence, fit))
     }
+}
+
+/// The other poses of a document that fit as well as the answer.
+fn equivalent(document: &Document) -> Vec<Found> {
+    let Document::Clouds(CloudDocument { poses, .. }) = document else { return Vec::new() };
+    let found = poses.iter().skip(1).filter_map(|pose| {
+        let found = Found::other(&pose.transform, pose.inlier_count, None, Some(&pose.fit))?;
+        Some(Found { relation: pose.relation.as_ref().map(|relation| relation.sentence.clone()), ..found })
+    });
+    found.collect()
 }
 
 /// The answer of a document, its other candidates, and its rival.
@@ -169,15 +220,38 @@ fn candidates(document: &Document) -> Vec<Found> {
                 .and_then(|r| Found::other(&r.transform, r.inlier_count, r.evidence.as_ref(), Some(&r.fit))),
         ),
     };
-    let others = others.into_iter().flatten().skip(1);
-    let mut found: Vec<Found> = std::iter::once(answer).chain(others).take(MOST_CANDIDATES).collect();
+    let equivalent = equivalent(document);
+    let is_new = |other: &Found| equivalent.iter().all(|known| !known.is_close_to(other, &answer));
+    let others: Vec<Found> = others.into_iter().flatten().skip(1).filter(is_new).collect();
+    let mut found: Vec<Found> = std::iter::once(answer).chain(equivalent).take(MOST_EQUIVALENT + 1).collect();
+    let room = MOST_CANDIDATES.saturating_sub(found.len());
+    found.extend(others.into_iter().take(room));
     if let Some(rival) = rival {
-        match found.iter_mut().skip(1).find(|candidate| candidate.model == rival.model) {
+        let (answer, others) = found.split_at_mut(1);
+        match others.iter_mut().find(|candidate| candidate.is_close_to(&rival, &answer[0])) {
             Some(candidate) => candidate.is_rival = true,
             None => found.push(Found { is_rival: true, ..rival }),
         }
     }
     found
+}
+
+/// Motions after which the clouds fit as well, in words.
+fn free_motions(document: &Document) -> Vec<String> {
+    match document {
+        Document::Matches(_) => Vec::new(),
+        Document::Clouds(clouds) => {
+            clouds.free_motions.iter().map(|motion| motion.sentence.clone()).collect()
+        }
+    }
+}
+
+/// Where most of the votes that raised the doubt are.
+fn place(document: &Document) -> Option<[f64; 3]> {
+    match document {
+        Document::Matches(_) => None,
+        Document::Clouds(clouds) => clouds.place.map(|place| place.at),
+    }
 }
 
 /// A sentence on the rival of a document that was not refuted.
@@ -239,7 +313,7 @@ fn facts(document: &Document) -> Vec<(String, String)> {
             tell("inlier RMSE, target units", matches.inlier_rmse.map(shown));
         }
     }
-    tell("time", document.seconds().map(|seconds| duration(seconds.total())));
+    tell(TIME, document.seconds().map(|seconds| duration(seconds.total())));
     facts
 }
 
@@ -247,7 +321,7 @@ impl RegistrationView {
     /// A view of a saved document with the points that it was made from.
     ///
     /// For matches, `source[i]` is matched with `target[i]`. For clouds these are the clouds as they were read, and `matches` are
-    /// the matches between them; without these, no matches are drawn.
+    /// the matches between them; without these, no matches are drawn. The votes of points are counted again.
     ///
     /// # Errors
     /// When these are not the points of the document.
@@ -258,7 +332,9 @@ impl RegistrationView {
         matches: Option<&[[[f64; 3]; 2]]>,
     ) -> Result<Self, Error> {
         check(document, source, target)?;
-        Ok(Self::new(document, source, target, matches))
+        let view = Self::new(document, source, target, matches);
+        let votes = votes::of_document(document, source, target);
+        Ok(Self { votes: votes::layers(&votes, document.status()), ..view })
     }
 
     /// A view of a document without its points: numbers only, nothing is drawn.
@@ -284,7 +360,8 @@ impl RegistrationView {
     /// A view of a registration of two clouds, given as they were read.
     pub fn of_clouds(found: &CloudRegistration, source: &[[f64; 3]], target: &[[f64; 3]]) -> Self {
         let matches = found.matches.as_ref().map(|matches| matches.points.as_slice());
-        Self::new(&Document::of_clouds(found), source, target, matches)
+        let view = Self::new(&Document::of_clouds(found), source, target, matches);
+        Self { votes: votes::layers(&found.votes, found.status), ..view }
     }
 
     fn new(
@@ -299,6 +376,7 @@ impl RegistrationView {
         view.are_matches = matches!(document, Document::Matches(_));
         let most = if view.are_matches { MOST_MATCHED } else { MOST_POINTS };
         view.clouds = [source, target].map(|points| CloudPart::of(points, most));
+        view.distances = Distances::of(document, &view.clouds[0].points, target);
         let total = document.correspondences();
         match matches.filter(|points| points.len() == total) {
             _ if view.are_matches => {
@@ -324,7 +402,12 @@ impl RegistrationView {
             clouds: Default::default(),
             lines: Lines::default(),
             poses: Vec::new(),
+            free_motions: free_motions(document),
+            votes: Vec::new(),
+            place: place(document),
             accuracy: accuracy(document),
+            axes: AxisAccuracy::of(document),
+            distances: None,
             rival: rival(document),
             bins: None,
             threshold: document.threshold(),
@@ -338,6 +421,14 @@ impl RegistrationView {
     #[must_use]
     pub fn with_names(self, source: &str, target: &str) -> Self {
         Self { names: Some([source, target].map(str::to_owned)), ..self }
+    }
+
+    /// Replaces the times of the stages, and their sum among the facts.
+    #[must_use]
+    pub fn with_seconds(mut self, seconds: Seconds) -> Self {
+        self.facts.retain(|(name, _)| name != TIME);
+        self.facts.push((TIME.to_owned(), duration(seconds.total())));
+        Self { seconds: Some(seconds), ..self }
     }
 
     /// Adds a heading, for a page of several.
@@ -403,6 +494,7 @@ impl RegistrationView {
                 log10_nfa: pose.log10_nfa,
                 overlap: pose.overlap,
                 is_rival: pose.is_rival,
+                relation: pose.relation.clone(),
                 rotated_deg: angle_deg(&pose.model.rotation(), &found[0].model.rotation()),
                 inliers: (0..index.len()).filter(|&k| own.binary_search(&index[k]).is_ok()).collect(),
                 counts: self.bins.as_ref().map_or(Vec::new(), |bins| {

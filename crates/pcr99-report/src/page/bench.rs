@@ -73,6 +73,7 @@ pub(crate) fn html(report: &Report) -> String {
         body: &body,
         script: SCRIPT,
         with_plots: true,
+        with_workers: false,
         command: None,
         program: &program(report),
     }

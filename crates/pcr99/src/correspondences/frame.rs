@@ -8,10 +8,13 @@
 //! farther away, rounded up to a power of two. Both are exact, so the order of the points changes no bit. The unit is guessed from a sample, and the points
 //! are counted that are nearer than an eighth and a quarter of it: the counts confirm the guess, or all distances decide.
 
-use pcr99_base::kernel::{
-    columns::{BLOCK, Coordinate, Placed, Placing, Range, RunningRange},
-    median::lower_median,
-    sums::Spread,
+use pcr99_base::{
+    kernel::{
+        columns::{BLOCK, Coordinate, Placed, Placing, Range, RunningRange},
+        median::lower_median,
+        sums::{Spread, spread},
+    },
+    vector::{multiply, rotate, transpose},
 };
 
 use super::collinear::are_collinear;
@@ -26,6 +29,8 @@ pub(super) struct Frame {
     pub(super) rounding: f64,
     /// Sums over the normalised points.
     pub(super) spread: Spread,
+    /// The rotation that turns the vertical to the third normalised axis, where it is known.
+    pub(super) upright: Option<[[f64; 3]; 3]>,
 }
 
 /// Largest normalised coordinate; those beyond are clamped to it. Products of four such numbers are finite, and a match that far off is
@@ -67,7 +72,27 @@ impl Frame {
         if are_collinear(columns, &spread, offset, C::EPSILON) {
             return Err(Error::Collinear { side });
         }
-        Ok(Self { center, unit, rounding: 4.0 * C::EPSILON * (offset + 1.0), spread })
+        Ok(Self { center, unit, rounding: 4.0 * C::EPSILON * (offset + 1.0), spread, upright: None })
+    }
+
+    /// Turns the normalised points in `columns`, so that the vertical is the third axis.
+    pub(super) fn turn(&mut self, upright: &[[f64; 3]; 3], columns: &mut [Vec<f64>; 3]) {
+        let earlier = self.upright.replace(*upright);
+        let turn = earlier.map_or(*upright, |earlier| multiply(upright, &transpose(&earlier)));
+        if turn == IDENTITY {
+            return;
+        }
+        for i in 0..columns[0].len() {
+            let turned = rotate(&turn, columns.each_ref().map(|column| column[i]));
+            columns.iter_mut().zip(turned).for_each(|(column, x)| column[i] = x);
+        }
+        self.spread = spread(columns);
+    }
+
+    /// A normalised point in the coordinates of the caller.
+    pub(super) fn outward(&self, point: [f64; 3]) -> [f64; 3] {
+        let point = self.upright.map_or(point, |upright| rotate(&transpose(&upright), point));
+        std::array::from_fn(|axis| self.center[axis] + self.unit * point[axis])
     }
 
     /// Checks that scale and translation between the two frames, and all intermediate results, neither overflow nor underflow.
@@ -79,6 +104,8 @@ impl Frame {
         if room { Ok(()) } else { Err(sizes) }
     }
 }
+
+const IDENTITY: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 /// Makes a column `n` numbers long. Their values do not matter.
 fn set_length(column: &mut Vec<f64>, n: usize) {

@@ -23,9 +23,7 @@ impl Correspondences {
             return None;
         }
         let pick = |columns: &[Vec<f64>; 3], frame: &super::Frame| -> Vec<[f64; 3]> {
-            let point = |&i: &u32| {
-                std::array::from_fn(|axis| frame.center[axis] + frame.unit * columns[axis][i as usize])
-            };
+            let point = |&i: &u32| frame.outward(columns.each_ref().map(|column| column[i as usize]));
             kept.iter().map(point).collect()
         };
         let source = pick(&self.points.a, &self.source);
@@ -44,7 +42,10 @@ impl Correspondences {
             self.weights.as_ref().map(|weights| kept.iter().map(|&i| weights[i as usize]).collect());
         pairs.correlation_length =
             self.correlation_length.map(|length| length * self.target.unit / pairs.target.unit);
-        Some(pairs)
+        Some(match self.vertical {
+            Some(vertical) => pairs.with_vertical(vertical),
+            None => pairs,
+        })
     }
 }
 

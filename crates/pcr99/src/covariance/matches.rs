@@ -13,6 +13,7 @@
 use pcr99_base::{
     Soa,
     eigen::symmetric_eigen,
+    upright::Tilt,
     vector::{cross, dot, minus, norm},
 };
 
@@ -60,9 +61,39 @@ pub fn covariance(pairs: &Correspondences, found: &Registration, scale: Scale) -
     let delta = pairs.target_length_inward(Positive::new("threshold", found.threshold).ok()?);
     let is_scale_known = matches!(scale, Scale::Known(_));
     let background = Background::of_matches(pairs);
-    let residuals =
-        Residuals::of(pairs.points(), &found.inliers, &model, delta, &background, is_scale_known)?;
+    let known = Known { is_scale_known, tilt: pairs.tilt() };
+    let residuals = Residuals::of(pairs.points(), &found.inliers, &model, delta, &background, known)?;
     Some(residuals.covariance().in_frame(&pairs.target_frame()))
+}
+
+/// What is known of the transform.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    is_scale_known: bool,
+    /// How far the third axis may tilt, where it is the known vertical.
+    tilt: Option<Tilt>,
+}
+
+impl Known {
+    /// Number of unknowns in the matrix.
+    fn unknowns(&self) -> usize {
+        if self.is_scale_known { 6 } else { 7 }
+    }
+
+    /// Number of unknowns that were fitted.
+    fn fitted(&self) -> usize {
+        self.unknowns() - if self.keeps_vertical() { 2 } else { 0 }
+    }
+
+    /// Whether the vertical is kept exactly.
+    fn keeps_vertical(&self) -> bool {
+        self.tilt.is_some_and(|tilt| tilt.is_none())
+    }
+
+    /// Standard deviation of a tilt about a horizontal axis, in radians, where there may be one: half the radius of the disc of tilts.
+    fn tilt_deviation(&self) -> Option<f64> {
+        self.tilt.filter(|tilt| !tilt.is_none()).map(|tilt| 0.5 * tilt.radians())
+    }
 }
 
 /// One match that follows the transform.
@@ -86,7 +117,7 @@ struct Residuals {
     freedom: f64,
     /// How much leaving out residuals beyond the threshold enlarges the covariance.
     cut: f64,
-    unknowns: usize,
+    known: Known,
     center: [f64; 3],
     lever: f64,
 }
@@ -98,12 +129,11 @@ impl Residuals {
         model: &Similarity,
         delta: f64,
         background: &Background,
-        is_scale_known: bool,
+        known: Known,
     ) -> Option<Self> {
         if inliers.len() < 3 {
             return None;
         }
-        let unknowns = if is_scale_known { 6 } else { 7 };
         let follower = |&i: &usize| {
             let moved = model.apply(points.source(i));
             let precision = points.precision_of(i);
@@ -121,7 +151,7 @@ impl Residuals {
                 sum += f.weight * dot(f.residual, f.residual);
                 right += f.weight / f.precision;
             }
-            freedom = (3.0 * right - unknowns as f64).max(1.0);
+            freedom = (3.0 * right - known.fitted() as f64).max(1.0);
             variance = (sum / freedom).max(finest_sq);
             let gaussian = Gaussian::new(k - wrong, variance);
             for f in &mut followers {
@@ -142,7 +172,7 @@ impl Residuals {
             variance,
             freedom,
             cut,
-            unknowns,
+            known,
             center,
             lever,
         })
@@ -153,18 +183,40 @@ impl Residuals {
         let mut moments = Moments::default();
         self.followers.iter().for_each(|f| moments.add(f.weight, self.arm(f)));
         let (mut a, mut s) = (moments.matrix(&SPHERE), moments.matrix(&noise));
-        if self.unknowns < ALL {
-            for k in 0..ALL {
-                (a[k][6], a[6][k], s[k][6], s[6][k]) = (0.0, 0.0, 0.0, 0.0);
+        let unknowns = self.known.unknowns();
+        if let Some(deviation) = self.known.tilt_deviation() {
+            // The vertical was measured as well, with this deviation.
+            let information = self.variance / (deviation * self.lever).powi(2);
+            for axis in 0..2 {
+                a[axis][axis] += information;
+                s[axis][axis] += self.variance * information;
             }
-            a[6][6] = 1.0;
         }
-        let (inverse, free) = self.held(&a);
+        let is_fixed = |k: usize| k >= unknowns || (k < 2 && self.known.keeps_vertical());
+        for fixed in (0..ALL).filter(|k| is_fixed(*k)) {
+            for k in 0..ALL {
+                (a[k][fixed], a[fixed][k], s[k][fixed], s[fixed][k]) = (0.0, 0.0, 0.0, 0.0);
+            }
+            a[fixed][fixed] = 1.0;
+        }
+        let (mut inverse, free) = self.held(&a);
+        for fixed in (0..2).filter(|k| is_fixed(*k)) {
+            (0..ALL).for_each(|k| (inverse[k][fixed], inverse[fixed][k]) = (0.0, 0.0));
+        }
         let half = product(&inverse, &s);
         let sandwich = product(&half, &inverse);
         let student = if self.freedom > 2.0 { self.freedom / (self.freedom - 2.0) } else { f64::INFINITY };
         let factor = self.cut * student.min(MOST_UNSURE) * self.correlation(&inverse);
         let mut full = sandwich.map(|row| row.map(|x| factor * x));
+        if let Some(deviation) = self.known.tilt_deviation() {
+            // No more than the vertical allows.
+            let shrink =
+                |k: usize| if k < 2 { (deviation * self.lever / full[k][k].sqrt()).min(1.0) } else { 1.0 };
+            let shrinks: [f64; ALL] = std::array::from_fn(shrink);
+            for (row, one) in full.iter_mut().zip(shrinks) {
+                row.iter_mut().zip(shrinks).for_each(|(x, other)| *x *= one * other);
+            }
+        }
         for (direction, deviation) in &free {
             for i in 0..ALL {
                 for j in 0..ALL {
@@ -179,8 +231,7 @@ impl Residuals {
             let is_rounding = x.abs() < ROUNDING * (full[i][i] * full[j][j]).sqrt();
             if is_rounding { 0.0 } else { x * unit(i) * unit(j) }
         };
-        let matrix =
-            (0..self.unknowns).map(|i| (0..self.unknowns).map(|j| element(i, j)).collect()).collect();
+        let matrix = (0..unknowns).map(|i| (0..unknowns).map(|j| element(i, j)).collect()).collect();
         let free = free.iter().map(|(direction, _)| named(direction)).collect();
         Covariance::new(matrix, self.center, self.lever, free)
     }
@@ -236,7 +287,7 @@ impl Residuals {
             moments.add(weight, arm);
             let pull = follower.residual.map(|x| weight * x);
             let turn = cross(arm, pull);
-            let grow = if self.unknowns == ALL { dot(arm, pull) } else { 0.0 };
+            let grow = if self.known.is_scale_known { 0.0 } else { dot(arm, pull) };
             let own = [turn[0], turn[1], turn[2], pull[0], pull[1], pull[2], grow];
             score.iter_mut().zip(own).for_each(|(sum, x)| *sum += x);
         }
@@ -250,13 +301,13 @@ impl Residuals {
             let row = |i: usize| (0..ALL).map(|j| inverse[i][j] * score[j]).sum::<f64>();
             sum += (0..ALL).map(|i| score[i] * row(i)).sum::<f64>();
             let a = moments.matrix(&SPHERE);
-            let trace: f64 = (0..self.unknowns)
-                .map(|i| (0..self.unknowns).map(|j| inverse[i][j] * a[j][i]).sum::<f64>())
+            let trace: f64 = (0..self.known.unknowns())
+                .map(|i| (0..self.known.unknowns()).map(|j| inverse[i][j] * a[j][i]).sum::<f64>())
                 .sum();
             // A block is small, so it acts like one point, with three coordinates.
             own += trace * trace / 3.0;
         }
-        let unknowns = self.unknowns as f64;
+        let unknowns = self.known.fitted() as f64;
         let expected = self.variance * (unknowns - own).max(0.5);
         let ratio = sum / expected;
         if ratio > 1.0 + BEYOND_CHANCE * (2.0 * own).sqrt() / unknowns { ratio } else { 1.0 }
@@ -457,5 +508,24 @@ mod tests {
         assert!(axis[0].abs() > 0.999, "{axis:?}");
         assert!(covariance.matrix.iter().flatten().all(|x| x.is_finite()));
         assert!(covariance.accuracy().to_string().contains("not determined: turning about"));
+    }
+
+    #[test]
+    fn the_evidence_has_the_rotation_of_the_covariance() {
+        let mut random = Random::new(5);
+        let rod = |random: &mut Random| [6.0, 1.0, 0.2].map(|edge| edge * random.uniform());
+        let source: Vec<[f64; 3]> = (0..80).map(|_| rod(&mut random)).collect();
+        let noisy = |p: &[f64; 3]| p.map(|x| x + 0.01 * random.gaussian());
+        let target: Vec<[f64; 3]> = source.iter().map(noisy).collect();
+        let pairs = Correspondences::new(&source, &target).unwrap();
+        let plain = solve(&pairs, Scale::one(), &Params::new()).unwrap();
+        let simple = plain.evidence.unwrap().rotation_deviation_deg;
+        let found = plain.with_covariance(&pairs, Scale::one());
+        let (deviation, axis) = found.covariance.as_ref().unwrap().loosest_rotation();
+        assert_eq!(found.evidence.unwrap().rotation_deviation_deg, deviation.to_degrees());
+        assert!(axis[0].abs() > 0.95, "{axis:?}");
+        // With independent noise both estimates agree.
+        let ratio = deviation.to_degrees() / simple;
+        assert!((0.7..1.4).contains(&ratio), "{ratio}");
     }
 }

@@ -1,9 +1,9 @@
 //! The distribution of wrong matches.
 
-use super::noise::Noise;
+use super::{noise::Noise, pair::PairChance};
 use pcr99_base::{Soa, eigen::symmetric_eigen, kernel::sums::Spread};
 
-use crate::Correspondences;
+use crate::{Correspondences, Scale};
 
 /// The distribution of wrong matches: uniform in the ellipsoid that the targets fill.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,8 @@ pub(crate) struct Background {
     finest: f64,
     /// How the matches differ in noise.
     noise: Noise,
+    /// How often two wrong matches agree, where the vertical is known.
+    pair: Option<PairChance>,
 }
 
 impl Background {
@@ -80,6 +82,25 @@ impl Background {
         Self::from_sums(pairs.points(), pairs.spreads(), pairs.target_rounding())
     }
 
+    /// The same with the probability that two wrong matches agree, where the vertical is known.
+    pub(crate) fn with_vertical(self, pairs: &Correspondences, scale: Scale) -> Self {
+        let Some(tilt) = pairs.tilt() else { return self };
+        let scales = match scale {
+            Scale::Known(s) => [pairs.scale_inward(s); 2],
+            Scale::Between(low, high) => [low, high].map(|s| pairs.scale_inward(s)),
+            Scale::Unknown => [0.0, f64::INFINITY],
+        };
+        Self { pair: Some(PairChance::count(pairs.points(), tilt, scales, self.extent())), ..self }
+    }
+
+    /// `ln` of the probability that the three matches to which a transform is fitted agree within a radius, given by its logarithm: 0, because any three can be made to
+    /// fit, unless the vertical is known. `log_chance` is `ln α` at that radius.
+    pub(super) fn log_minimal(&self, log_radius: f64, log_chance: f64) -> f64 {
+        let Some(pair) = &self.pair else { return 0.0 };
+        let third = (log_chance + pair.log_sweep(log_radius, self.extent())).min(0.0);
+        (pair.log_at(log_radius) + third).min(0.0)
+    }
+
     /// The background of a set of matches, with `finest` the rounding error of the coordinates.
     #[cfg(test)]
     pub(crate) fn of(points: &Soa, finest: f64) -> Self {
@@ -96,7 +117,7 @@ impl Background {
         // Relative to its noise, the most precise match has the largest rounding error.
         let finest = (finest / noise.least()).max(grid);
         let share = source_share * target_share;
-        Self { half_axes, share, source_extent: longest(&source_axes), finest, noise }
+        Self { half_axes, share, source_extent: longest(&source_axes), finest, noise, pair: None }
     }
 }
 

@@ -4,17 +4,15 @@
 //! at random, that is how often a match agrees. The share is at least that of an even distribution in the ellipsoid of the targets. It is
 //! larger where the transform moves the sources to a crowd of targets, and falls more slowly than with `e³` on surfaces, curves and lattices.
 
-use std::ops::Range;
-
 use pcr99_base::{
     Soa,
     kernel::{
         consensus::{Affine, squared_distance},
-        near::{RINGS, count_rings, ring_of},
+        near::{BLOCK, RINGS, count_rings, ring_of},
     },
 };
 
-use super::{background::Background, noise::Noise};
+use super::{background::Background, slabs::Slabs};
 
 /// Number of hits from which a count is taken as it is: its standard deviation is below a third.
 const ENOUGH_HITS: u32 = 10;
@@ -37,7 +35,7 @@ const REACHES: [f64; 5] = [0.3, 0.3, 0.15, 0.075, 0.0375];
 pub(super) struct Chance {
     log_axes: [f64; 3],
     log_even_share: f64,
-    noise: Noise,
+    background: Background,
     /// `ln` of the largest radius that was counted, and `ln α` there and at each smaller one; empty when nothing was counted.
     log_reach: f64,
     log_share: [f64; RINGS],
@@ -55,7 +53,7 @@ impl Chance {
         Self {
             log_axes,
             log_even_share,
-            noise: *background.noise(),
+            background: *background,
             log_reach: 0.0,
             log_share: [f64::NEG_INFINITY; RINGS],
             counted: false,
@@ -69,12 +67,18 @@ impl Chance {
         let share = |log_radius: f64| {
             self.log_even_share + self.log_axes.iter().map(|axis| (log_radius - axis).min(0.0)).sum::<f64>()
         };
-        let even = if self.noise.differs() {
-            libm::log(self.noise.mean(|ratio| libm::exp(share(log_radius + libm::log(ratio)))))
+        let noise = self.background.noise();
+        let even = if noise.differs() {
+            libm::log(noise.mean(|ratio| libm::exp(share(log_radius + libm::log(ratio)))))
         } else {
             share(log_radius)
         };
         if self.counted { even.max(self.log_counted(log_radius)).min(0.0) } else { even }
+    }
+
+    /// `ln` of the probability that the three matches to which a transform is fitted agree by chance, at a radius given by its logarithm; 0 unless the vertical is known.
+    pub(super) fn log_minimal_at(&self, log_radius: f64) -> f64 {
+        self.background.log_minimal(log_radius, self.log_at(log_radius))
     }
 
     /// The larger of two shares at every radius.
@@ -125,7 +129,7 @@ pub(super) fn first_stage(share: f64) -> usize {
 /// Counts how many targets are near moved sources. Buffers are kept between calls.
 #[derive(Debug, Default)]
 pub(super) struct Counter {
-    /// Sampled matches, sorted by the first coordinate of their target, and those targets.
+    /// Sampled matches by slabs of the first coordinate of their target, and those targets.
     order: Vec<u32>,
     targets: [Vec<f64>; 3],
     slabs: Slabs,
@@ -163,15 +167,14 @@ impl Counter {
             sort_by_noise(points, &mut self.by_noise);
         }
         if !keep || self.sampled != sampled {
-            let x = |i: u32| points.b[0][i as usize];
             self.order.clear();
             self.order.extend(evenly(n, sample).map(|place| at(&self.by_noise, other(place)) as u32));
-            self.order.sort_unstable_by(|&i, &j| x(i).total_cmp(&x(j)).then(i.cmp(&j)));
+            self.slabs.divide(&points.b[0], &mut self.order);
             for (to, from) in self.targets.iter_mut().zip(&points.b) {
                 to.clear();
                 to.extend(self.order.iter().map(|&i| from[i as usize]));
+                to.resize(sample + BLOCK, f64::INFINITY);
             }
-            self.slabs.divide(&self.targets[0]);
             self.sampled = sampled;
         }
         let mut hits = [0_u32; RINGS];
@@ -190,6 +193,8 @@ impl Counter {
                 row[0] * x + row[1] * y + row[2] * z + model.translation[axis]
             });
             let near = self.slabs.between(moved[0] - reach, moved[0] + reach);
+            // Whole blocks: what is beyond is out of reach.
+            let near = near.start..near.start + near.len().next_multiple_of(BLOCK);
             let window = self.targets.each_ref().map(|column| &column[near.clone()]);
             count_rings(window, moved, reach_sq, &mut hits);
             let own = if half_step == 0 { squared_distance(points, model, source) } else { f64::INFINITY };
@@ -216,46 +221,6 @@ impl Counter {
         let within = ring_of((delta * delta / (reach * reach)).min(1.0));
         let most = f64::from(hits[within]);
         (chance, ((most + 3.0 * most.sqrt() + 4.0) / pairs).min(1.0))
-    }
-}
-
-/// Sorted numbers divided into slabs of equal width, so that those of an interval are found without a search.
-#[derive(Debug, Default)]
-struct Slabs {
-    first: f64,
-    per_unit: f64,
-    /// Place of the first number of each slab, and their number at the end.
-    starts: Vec<u32>,
-}
-
-impl Slabs {
-    /// Divides `sorted`, which is not empty, into as many slabs as there are numbers.
-    fn divide(&mut self, sorted: &[f64]) {
-        let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
-        let per_unit = sorted.len() as f64 / (last - first);
-        (self.first, self.per_unit) = (first, if per_unit.is_finite() { per_unit } else { 0.0 });
-        self.starts.clear();
-        self.starts.resize(sorted.len() + 1, sorted.len() as u32);
-        for (place, x) in sorted.iter().enumerate().rev() {
-            let slab = self.slab(*x);
-            self.starts[slab] = place as u32;
-        }
-        // An empty slab starts where the next one does.
-        for slab in (0..sorted.len()).rev() {
-            self.starts[slab] = self.starts[slab].min(self.starts[slab + 1]);
-        }
-    }
-
-    #[inline]
-    fn slab(&self, x: f64) -> usize {
-        // A conversion to an integer takes negative numbers to zero.
-        (((x - self.first) * self.per_unit) as usize).min(self.starts.len() - 2)
-    }
-
-    /// Places of the numbers between `low` and `high`, and of some beyond.
-    #[inline]
-    fn between(&self, low: f64, high: f64) -> Range<usize> {
-        self.starts[self.slab(low)] as usize..self.starts[self.slab(high) + 1] as usize
     }
 }
 
@@ -316,27 +281,6 @@ mod tests {
     fn places_are_even() {
         for (n, count) in [(1000, 64), (100, 64), (64, 64), (65, 64), (5, 3), (1, 1)] {
             assert!(evenly(n, count).eq((0..count).map(|k| k * n / count)), "{n} {count}");
-        }
-    }
-
-    #[test]
-    fn slabs_hold_all_numbers_of_an_interval() {
-        let mut random = Random::new(3);
-        for count in [1, 2, 5, 64, 300] {
-            for spread in [0.0, 1e-300, 1.0, 1e300] {
-                let mut sorted: Vec<f64> =
-                    (0..count).map(|_| spread * (random.uniform() - 0.5).powi(3)).collect();
-                sorted.sort_unstable_by(f64::total_cmp);
-                let mut slabs = Slabs::default();
-                slabs.divide(&sorted);
-                for _ in 0..100 {
-                    let low = spread * (random.uniform() - 0.6);
-                    let high = low + spread * random.uniform();
-                    let held = slabs.between(low, high);
-                    let wanted = sorted.partition_point(|x| *x < low)..sorted.partition_point(|x| *x <= high);
-                    assert!(wanted.is_empty() || held.start <= wanted.start && wanted.end <= held.end);
-                }
-            }
         }
     }
 

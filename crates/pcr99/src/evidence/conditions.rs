@@ -23,7 +23,8 @@ pub struct Evidence {
     /// [`Evidence::MOST_COUNTED`]; from more than twice as many inliers, an even sample is counted. Where neighbouring matches are correlated over a quarter
     /// of this distance or more, the independent inliers are given instead.
     pub inlier_places: usize,
-    /// Standard deviation of the rotation about the axis that the inliers determine least, in degrees; at most 180.
+    /// Standard deviation of the rotation about the axis that the inliers determine least, in degrees; at most 180. It is that of the covariance where
+    /// [`with_covariance`](crate::Registration::with_covariance) added one, and else the simpler estimate by which the status is decided.
     pub rotation_deviation_deg: f64,
     /// Independent inliers beyond chance of the strongest [rival](crate::Rival), divided by those of this transform, between 0 and 1; 0 when there is no
     /// rival, or when none was searched for.

@@ -5,9 +5,15 @@
 //! often are the targets of two matches close together when their sources are, compared with any two matches? The distance up to which it
 //! happens clearly more often is the correlation length. Matches paired at random have none.
 
-use pcr99_base::{Soa, kernel::consensus::Affine};
+use pcr99_base::{
+    Soa,
+    kernel::{
+        consensus::{Affine, squared_distance as distance_to_moved},
+        near::near_bits,
+    },
+};
 
-use super::chance::evenly;
+use super::{chance::evenly, slabs::Slabs};
 use crate::{Similarity, random::Random};
 
 /// Largest number of matches considered. More are sampled evenly; the distances between neighbours are then larger, and so is the length.
@@ -55,20 +61,16 @@ pub(super) fn correlation_length(
 ) -> Option<f64> {
     let near_sq = (NEAR_RIGHT * extent).powi(2);
     let affines: Vec<Affine> = models.iter().map(|model| Affine::from(*model)).collect();
-    let is_far = |i: &usize| {
-        affines
-            .iter()
-            .all(|model| pcr99_base::kernel::consensus::squared_distance(points, model, *i) > near_sq)
-    };
+    let is_far = |i: &usize| affines.iter().all(|model| distance_to_moved(points, model, *i) > near_sq);
     let n = points.len();
     let mut some: Vec<u32> = evenly(n, n.min(LARGEST_SAMPLE)).filter(is_far).map(|i| i as u32).collect();
     if some.len() < SMALLEST_SAMPLE {
         return None;
     }
-    let x = |i: u32| points.a[0][i as usize];
-    some.sort_unstable_by(|&i, &j| x(i).total_cmp(&x(j)));
+    Slabs::default().sort(&points.a[0], &mut some);
+    let some = Sample::new(points, &some);
     let extent = extent / scale;
-    let nearest = median_nearest(points, &some).max(1e-6 * extent);
+    let nearest = some.median_nearest().max(1e-6 * extent);
     let radius = |shell: usize| nearest * libm::exp2(0.5 * shell as f64);
     let usable = (0..SHELLS).take_while(|&shell| radius(shell) <= FARTHEST * extent).count();
     if usable == 0 {
@@ -77,17 +79,17 @@ pub(super) fn correlation_length(
     }
     let radii: Vec<f64> = (0..usable).map(radius).collect();
     let first = &radii[..FIRST_SHELLS.min(usable)];
-    let few = count_neighbours(points, &some, -1.0, first, scale, CENTERS[0]);
+    let few = some.count_neighbours(-1.0, first, scale, CENTERS[0]);
     if few.iter().map(|shell| shell.alike).sum::<u32>() < FEWEST_PAIRS[1] {
         return Some(0.0);
     }
-    let chance = chance_of_near_targets(points, &some, &radii, scale);
+    let chance = some.chance_of_near_targets(&radii, scale);
     let (mut ratios, mut shares): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     while ratios.len() < usable {
         let from = ratios.len();
         let to = if from == 0 { FIRST_SHELLS } else { from + 2 }.min(usable);
         let before = if from == 0 { -1.0 } else { radii[from - 1] };
-        let shells = count_neighbours(points, &some, before, &radii[from..to], scale, CENTERS[1]);
+        let shells = some.count_neighbours(before, &radii[from..to], scale, CENTERS[1]);
         ratios.extend(shells.iter().zip(&chance[from..]).map(|(shell, chance)| shell.ratio_to(*chance)));
         shares.extend(shells.iter().map(Shell::share));
         if ratios[from..].iter().all(|ratio| *ratio < CLEARLY) {
@@ -127,81 +129,98 @@ fn fading(radii: &[f64], ratios: &[f64], last: usize) -> f64 {
     radii[last] * libm::pow(radii[last + 1] / radii[last], part)
 }
 
-fn squared_distance(columns: &[Vec<f64>; 3], i: u32, j: u32) -> f64 {
-    let [x, y, z] = columns.each_ref().map(|column| column[i as usize] - column[j as usize]);
+/// Matches that follow none of the candidates, sorted along the first axis of the source.
+#[derive(Debug)]
+struct Sample {
+    sources: [Vec<f64>; 3],
+    targets: [Vec<f64>; 3],
+}
+
+impl Sample {
+    fn new(points: &Soa, some: &[u32]) -> Self {
+        let copy = |columns: &[Vec<f64>; 3]| {
+            columns.each_ref().map(|column| some.iter().map(|&i| column[i as usize]).collect())
+        };
+        Self { sources: copy(&points.a), targets: copy(&points.b) }
+    }
+
+    fn len(&self) -> usize {
+        self.sources[0].len()
+    }
+
+    /// Median distance of a source to its nearest neighbour.
+    fn median_nearest(&self) -> f64 {
+        let x = &self.sources[0];
+        let mut nearest: Vec<f64> = evenly(self.len(), self.len().min(NEAREST))
+            .map(|k| {
+                let mut best = f64::INFINITY;
+                let mut look_at = |l: usize| {
+                    if (x[l] - x[k]).powi(2) >= best {
+                        return false;
+                    }
+                    best = best.min(squared_distance(&self.sources, k, l));
+                    true
+                };
+                let _ = (k + 1..x.len()).all(&mut look_at);
+                let _ = (0..k).rev().all(&mut look_at);
+                best
+            })
+            .collect();
+        nearest.sort_unstable_by(f64::total_cmp);
+        nearest[nearest.len() / 2].sqrt()
+    }
+
+    /// Share of any two matches whose targets are within each radius, times the scale.
+    fn chance_of_near_targets(&self, radii: &[f64], scale: f64) -> Vec<f64> {
+        let mut random = Random::new(0);
+        let mut near = vec![0_u32; radii.len()];
+        for _ in 0..RANDOM_PAIRS {
+            let first = random.below(self.len());
+            let other = (first + 1 + random.below(self.len() - 1)) % self.len();
+            let square = squared_distance(&self.targets, first, other);
+            for (near, radius) in near.iter_mut().zip(radii) {
+                *near += u32::from(square <= (scale * radius).powi(2));
+            }
+        }
+        near.iter().map(|&near| f64::from(near) / RANDOM_PAIRS as f64).collect()
+    }
+
+    /// Neighbours farther than `before` in the shells of these `radii`.
+    fn count_neighbours(&self, before: f64, radii: &[f64], scale: f64, centers: usize) -> Vec<Shell> {
+        let mut shells = vec![Shell::default(); radii.len()];
+        let reach = radii[radii.len() - 1];
+        let (before_sq, reach_sq) = (before * before.abs(), reach * reach);
+        let x = &self.sources[0];
+        for k in evenly(self.len(), self.len().min(centers)) {
+            let centre = self.sources.each_ref().map(|column| column[k]);
+            let start = x.partition_point(|x| *x < centre[0] - reach);
+            for start in (start..self.len()).step_by(64) {
+                if x[start] - centre[0] > reach {
+                    break;
+                }
+                let mut left = near_bits(&self.sources, start, centre, reach);
+                while left != 0 {
+                    let l = start + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    let square = squared_distance(&self.sources, k, l);
+                    if l == k || square > reach_sq || square <= before_sq {
+                        continue;
+                    }
+                    let shell =
+                        radii.iter().position(|radius| square <= radius * radius).unwrap_or(radii.len() - 1);
+                    let alike = squared_distance(&self.targets, k, l) <= (scale * radii[shell]).powi(2);
+                    shells[shell].neighbours += 1;
+                    shells[shell].alike += u32::from(alike);
+                }
+            }
+        }
+        shells
+    }
+}
+
+fn squared_distance(columns: &[Vec<f64>; 3], k: usize, l: usize) -> f64 {
+    let [x, y, z] = columns.each_ref().map(|column| column[k] - column[l]);
     x * x + y * y + z * z
-}
-
-/// Median distance of a source to its nearest neighbour. `some` are sorted along the first axis.
-fn median_nearest(points: &Soa, some: &[u32]) -> f64 {
-    let x = |k: usize| points.a[0][some[k] as usize];
-    let mut nearest: Vec<f64> = evenly(some.len(), some.len().min(NEAREST))
-        .map(|k| {
-            let mut best = f64::INFINITY;
-            for l in k + 1..some.len() {
-                if (x(l) - x(k)).powi(2) >= best {
-                    break;
-                }
-                best = best.min(squared_distance(&points.a, some[k], some[l]));
-            }
-            for l in (0..k).rev() {
-                if (x(l) - x(k)).powi(2) >= best {
-                    break;
-                }
-                best = best.min(squared_distance(&points.a, some[k], some[l]));
-            }
-            best
-        })
-        .collect();
-    nearest.sort_unstable_by(f64::total_cmp);
-    nearest[nearest.len() / 2].sqrt()
-}
-
-/// Share of any two matches whose targets are within each radius, times the scale.
-fn chance_of_near_targets(points: &Soa, some: &[u32], radii: &[f64], scale: f64) -> Vec<f64> {
-    let mut random = Random::new(0);
-    let mut near = vec![0_u32; radii.len()];
-    for _ in 0..RANDOM_PAIRS {
-        let first = random.below(some.len());
-        let other = (first + 1 + random.below(some.len() - 1)) % some.len();
-        let square = squared_distance(&points.b, some[first], some[other]);
-        for (near, radius) in near.iter_mut().zip(radii) {
-            *near += u32::from(square <= (scale * radius).powi(2));
-        }
-    }
-    near.iter().map(|&near| f64::from(near) / RANDOM_PAIRS as f64).collect()
-}
-
-/// Neighbours farther than `before` in the shells of these `radii`.
-fn count_neighbours(
-    points: &Soa,
-    some: &[u32],
-    before: f64,
-    radii: &[f64],
-    scale: f64,
-    centers: usize,
-) -> Vec<Shell> {
-    let mut shells = vec![Shell::default(); radii.len()];
-    let reach = radii[radii.len() - 1];
-    let (before_sq, reach_sq) = (before * before.abs(), reach * reach);
-    let x = |k: usize| points.a[0][some[k] as usize];
-    for k in evenly(some.len(), some.len().min(centers)) {
-        let start = some.partition_point(|&i| points.a[0][i as usize] < x(k) - reach);
-        for l in start..some.len() {
-            if x(l) - x(k) > reach {
-                break;
-            }
-            let square = squared_distance(&points.a, some[k], some[l]);
-            if l == k || square > reach_sq || square <= before_sq {
-                continue;
-            }
-            let shell = radii.iter().position(|radius| square <= radius * radius).unwrap_or(radii.len() - 1);
-            let alike = squared_distance(&points.b, some[k], some[l]) <= (scale * radii[shell]).powi(2);
-            shells[shell].neighbours += 1;
-            shells[shell].alike += u32::from(alike);
-        }
-    }
-    shells
 }
 
 #[cfg(test)]

@@ -39,15 +39,56 @@ pub(super) struct FalseAlarms {
     steps: Vec<(f64, u32)>,
 }
 
+/// Thresholds to which the residuals of many inliers are rounded up, which never overstates the evidence. Two for each power of two of a squared residual.
+#[derive(Debug, Clone, Copy)]
+struct Levels {
+    largest: f64,
+    finest_sq: f64,
+}
+
+impl Levels {
+    fn new(residuals: &[f64], finest: f64) -> Self {
+        let finest_sq = finest * finest;
+        Self { largest: residuals.iter().fold(finest_sq, |most, square| most.max(*square)), finest_sq }
+    }
+
+    /// Twice the exponent of a square, plus the first bit of its mantissa.
+    fn half_octave(self, square: f64) -> usize {
+        (square.max(self.finest_sq).to_bits() >> 51) as usize
+    }
+
+    /// The level of a squared residual, 0 for the smallest.
+    fn of(self, square: f64) -> usize {
+        (LEVELS - 1).saturating_sub(self.half_octave(self.largest) - self.half_octave(square))
+    }
+
+    /// Number of residuals at each level.
+    fn counts(self, residuals: &[f64]) -> [u32; LEVELS] {
+        let mut counts = [0; LEVELS];
+        residuals.iter().for_each(|square| counts[self.of(*square)] += 1);
+        counts
+    }
+
+    /// Logarithm of the threshold of a level.
+    fn log_radius(self, level: usize) -> f64 {
+        let next = self.half_octave(self.largest) + level + 2 - LEVELS;
+        0.5 * libm::log(f64::from_bits((next as u64) << 51).min(self.largest))
+    }
+}
+
 impl FalseAlarms {
     /// Sorts the inliers by residual and counts the independent ones within each threshold. With a `radius`, inliers count once per place of that
     /// size. Without, those that share a point with an earlier one do not count. Residuals below `finest` are rounded up to it.
     pub(super) fn sort(&mut self, consensus: &Consensus<'_>, radius: f64, finest: f64) {
         let Consensus { points, inliers, residuals, .. } = *consensus;
         self.steps.clear();
+        let each = inliers.len() <= EACH;
+        if !each && radius <= 0.0 {
+            return self.count_by_level(residuals, finest);
+        }
         self.order.clear();
         self.order.extend(0..inliers.len() as u32);
-        if inliers.len() <= EACH {
+        if each {
             self.order.sort_unstable_by(|&k, &l| {
                 residuals[k as usize].total_cmp(&residuals[l as usize]).then(k.cmp(&l))
             });
@@ -79,46 +120,53 @@ impl FalseAlarms {
         }
     }
 
-    /// Order of many inliers by residual, rounded up to the next of `LEVELS` thresholds, which never overstates the evidence.
-    fn sort_by_level(&mut self, residuals: &[f64], finest: f64) {
-        let largest = residuals.iter().fold(0.0, |most: f64, sq| most.max(*sq)).max(finest * finest);
-        // Two levels for each power of two of a squared residual: the exponent and the first bit of the mantissa.
-        let half_octave = |sq: f64| (sq.max(finest * finest).to_bits() >> 51) as usize;
-        let last = half_octave(largest);
-        let level = |sq: f64| (LEVELS - 1).saturating_sub(last - half_octave(sq));
-        let mut starts = [0_u32; LEVELS + 1];
-        for sq in residuals {
-            starts[level(*sq) + 1] += 1;
+    /// Counts many inliers that are all independent within each threshold, without sorting them.
+    fn count_by_level(&mut self, residuals: &[f64], finest: f64) {
+        let levels = Levels::new(residuals, finest);
+        let counts = levels.counts(residuals);
+        let mut within = 0;
+        for (level, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            within += count;
+            let log_radius = levels.log_radius(level);
+            match self.steps.last_mut() {
+                Some(last) if last.0 == log_radius => last.1 = within,
+                _ => self.steps.push((log_radius, within)),
+            }
         }
-        let counts = starts;
-        for k in 0..LEVELS {
-            starts[k + 1] += starts[k];
+    }
+
+    /// Order of many inliers by residual, rounded up to the next of `LEVELS` thresholds.
+    fn sort_by_level(&mut self, residuals: &[f64], finest: f64) {
+        let levels = Levels::new(residuals, finest);
+        let counts = levels.counts(residuals);
+        let mut starts = [0_u32; LEVELS];
+        for level in 1..LEVELS {
+            starts[level] = starts[level - 1] + counts[level - 1];
         }
         self.order.resize(residuals.len(), 0);
-        for (k, sq) in (0..).zip(residuals) {
-            let at = &mut starts[level(*sq)];
+        for (k, square) in (0..).zip(residuals) {
+            let at = &mut starts[levels.of(*square)];
             self.order[*at as usize] = k;
             *at += 1;
         }
         self.sorted.clear();
-        for (k, count) in counts.iter().skip(1).enumerate().filter(|(_, count)| **count > 0) {
-            let top = f64::from_bits(((last + k + 1 - LEVELS + 1) as u64) << 51).min(largest);
-            let log_radius = 0.5 * libm::log(top);
-            self.sorted.extend(std::iter::repeat_n(log_radius, *count as usize));
+        for (level, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            self.sorted.extend(std::iter::repeat_n(levels.log_radius(level), count as usize));
         }
     }
 
     /// The weight of the sorted inliers among `n` matches. `penalty` is added to `log10_nfa`.
     pub(super) fn weigh(&self, n: usize, chance: &Chance, penalty: f64) -> Weight {
         let penalty = penalty * std::f64::consts::LN_10;
-        let mut best = (penalty + log_nfa(n, 3.min(n), 0.0), f64::NEG_INFINITY);
+        let mut best = (penalty + log_nfa(n, 3.min(n), 0.0, 0.0), f64::NEG_INFINITY);
         let mut at_transform: f64 = best.0;
         for &(log_radius, count) in &self.steps {
             let count = count as usize;
             if count >= FEWEST {
                 let log_chance = chance.log_at(log_radius);
-                let log_nfa = penalty + log_nfa(n, count, log_chance);
-                at_transform = at_transform.min(log_nfa + 3.0 * log_chance);
+                let log_minimal = chance.log_minimal_at(log_radius);
+                let log_nfa = penalty + log_nfa(n, count, log_chance, log_minimal);
+                at_transform = at_transform.min(log_nfa - log_minimal + 3.0 * log_chance);
                 if log_nfa < best.0 {
                     best = (log_nfa, log_radius);
                 }
@@ -137,7 +185,8 @@ impl FalseAlarms {
     pub(super) fn surplus(&self, n: usize, weight: &Weight, chance: &Chance, penalty: f64) -> f64 {
         let penalty = penalty * std::f64::consts::LN_10;
         let beyond = |(log_radius, count): (f64, u32)| {
-            f64::from(count) + 1.0 - needed(n, chance.log_at(log_radius), penalty) as f64
+            let (log_chance, log_minimal) = (chance.log_at(log_radius), chance.log_minimal_at(log_radius));
+            f64::from(count) + 1.0 - needed(n, log_chance, log_minimal, penalty) as f64
         };
         let within = |(log_radius, _): &&(f64, u32)| libm::exp(*log_radius) <= weight.radius;
         let at_best = self.steps.iter().rev().find(within).copied();
@@ -155,15 +204,16 @@ fn log_tests(k: usize) -> f64 {
     TABLE.get(k).copied().unwrap_or_else(|| libm::log(k as f64 * (k as f64 - 1.0) / 3.0))
 }
 
-/// `ln NFA` of `k` independent inliers among `n` matches, each of which agrees by chance with a probability given by its logarithm.
-pub(super) fn log_nfa(n: usize, k: usize, log_chance: f64) -> f64 {
-    log_tests(k) + log_choose(n, k) + (k.max(3) - 3) as f64 * log_chance
+/// `ln NFA` of `k` independent inliers among `n` matches, each of which agrees by chance with a probability given by its logarithm. Three are made to fit, which is
+/// possible with the probability given by `log_minimal`.
+pub(super) fn log_nfa(n: usize, k: usize, log_chance: f64, log_minimal: f64) -> f64 {
+    log_tests(k) + log_choose(n, k) + (k.max(3) - 3) as f64 * log_chance + log_minimal
 }
 
 /// Smallest number of independent inliers among `n` matches that chance does not explain; more than `n` when no number is enough.
-pub(super) fn needed(n: usize, log_chance: f64, penalty: f64) -> usize {
+pub(super) fn needed(n: usize, log_chance: f64, log_minimal: f64, penalty: f64) -> usize {
     let limit = LARGEST_LOG10_NFA * std::f64::consts::LN_10 - penalty;
-    let enough = |k: usize| log_nfa(n, k, log_chance) <= limit;
+    let enough = |k: usize| log_nfa(n, k, log_chance, log_minimal) <= limit;
     // Beyond the expected number the logarithm falls with each further inlier.
     let expected = (n as f64 * libm::exp(log_chance)) as usize;
     let (mut low, mut step) = (expected.max(FEWEST - 1), 4);
@@ -192,12 +242,8 @@ fn log_factorial(n: usize) -> f64 {
 }
 
 /// Calls `step` for each inlier in this order with whether it shares no point with an earlier one: a duplicate match, or two matches with a
-/// common point, confirm nothing together. More than `EACH` inliers all count.
+/// common point, confirm nothing together. There are at most `EACH` inliers; more all count.
 fn mark_shared(points: &Soa, inliers: &[u32], order: &[u32], mut step: impl FnMut(bool)) {
-    if inliers.len() > EACH {
-        order.iter().for_each(|_| step(true));
-        return;
-    }
     let ends =
         |k: u32| (points.source(inliers[k as usize] as usize), points.target(inliers[k as usize] as usize));
     // Few matches share a first coordinate; only those are compared in full.
@@ -238,6 +284,7 @@ mod tests {
             sum: squares.iter().sum(),
             delta: 0.05,
             parameters: 6.0,
+            tilt: None,
         };
         let mut false_alarms = FalseAlarms::default();
         false_alarms.sort(&consensus, radius, background.finest());
@@ -308,8 +355,8 @@ mod tests {
         let limit = LARGEST_LOG10_NFA * std::f64::consts::LN_10;
         for (n, chance) in [(30, 0.1_f64), (1000, 1e-4), (1000, 0.05), (100_000, 1e-3), (10, 0.9)] {
             let first =
-                (4..=n).find(|&k| k as f64 > n as f64 * chance && log_nfa(n, k, chance.ln()) <= limit);
-            assert_eq!(needed(n, chance.ln(), 0.0), first.unwrap_or(n + 1), "{n} {chance}");
+                (4..=n).find(|&k| k as f64 > n as f64 * chance && log_nfa(n, k, chance.ln(), 0.0) <= limit);
+            assert_eq!(needed(n, chance.ln(), 0.0, 0.0), first.unwrap_or(n + 1), "{n} {chance}");
         }
     }
 

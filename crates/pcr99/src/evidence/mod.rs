@@ -11,15 +11,20 @@
 //! threshold below `δ`. Transforms through three points would need a further factor `C(k, 3)` for the choice of the three; ours is the
 //! least-squares fit, one for each set.
 //!
+//! With a known vertical, three wrong matches rarely fit. The formula then has a further factor, `p(e_k)·α(e_k)`: the probability `p` that two wrong matches agree on a
+//! turn about the vertical and a translation, and that a third one agrees with it. A tilt makes both larger.
+//!
 //! | what | module |
 //! |---|---|
 //! | the formula, and the number of inliers that chance explains | `false_alarms` |
 //! | the probability `α`, counted where the transform moves the sources | `chance` |
+//! | the probability that two wrong matches agree, where the vertical is known | `pair` |
 //! | its lower bound: an even spread in the ellipsoid of the targets | `background` |
 //! | how the matches differ in noise | `noise` |
 //! | how far neighbouring wrong matches are wrong in the same way | `correlation` |
 //! | inliers counted once per place of that size | `places` |
 //! | inliers in one patch, or in a small part of the scene | `clumps` |
+//! | numbers of an interval, found without a search | `slabs` |
 //! | how well the inliers determine the rotation | `rotation` |
 //! | the conditions for a registered answer | `conditions` |
 //!
@@ -33,8 +38,10 @@ mod conditions;
 mod correlation;
 mod false_alarms;
 mod noise;
+mod pair;
 mod places;
 mod rotation;
+mod slabs;
 
 pub use self::conditions::Evidence;
 pub(crate) use self::{background::Background, false_alarms::log_choose};
@@ -54,13 +61,15 @@ use pcr99_base::{
         near::{MOST_SCATTERED, Scattered, count_scattered},
         sums::sum,
     },
+    upright::Tilt,
 };
 
-use crate::{Correspondences, Similarity};
+use crate::{Correspondences, Scale, Similarity};
 
 /// Smallest number of independent inliers among `n` matches that chance may leave unexplained, with residuals of about half the threshold `delta`.
 pub(crate) fn fewest_inliers(n: usize, delta: f64, background: &Background) -> usize {
-    needed(n, Chance::even(background).log_at(libm::log(0.5 * delta)), 0.0)
+    let (chance, log_radius) = (Chance::even(background), libm::log(0.5 * delta));
+    needed(n, chance.log_at(log_radius), chance.log_minimal_at(log_radius), 0.0)
 }
 
 /// A transform and its inliers, in normalised units.
@@ -77,11 +86,15 @@ pub(crate) struct Consensus<'a> {
     pub(crate) delta: f64,
     /// Number of parameters of the transform that were fitted to the inliers.
     pub(crate) parameters: f64,
+    /// How far the third axis may tilt, where it is the known vertical.
+    pub(crate) tilt: Option<Tilt>,
 }
 
-/// Number of parameters of a fitted transform: three of the rotation, three of the translation, and the scale unless it is known.
-pub(crate) const fn fitted_parameters(known_scale: Option<f64>) -> f64 {
-    if known_scale.is_some() { 6.0 } else { 7.0 }
+/// Number of parameters of a fitted transform: three of the rotation, three of the translation, and the scale unless it is known. A vertical that is kept exactly leaves
+/// one of the rotation.
+pub(crate) fn fitted_parameters(known_scale: Option<f64>, tilt: Option<Tilt>) -> f64 {
+    let all = if known_scale.is_some() { 6.0 } else { 7.0 };
+    if tilt.is_some_and(|tilt| tilt.is_none()) { all - 2.0 } else { all }
 }
 
 /// The evidence for a consensus, as far as a search needs it.
@@ -319,7 +332,9 @@ impl Judge {
         let last = (0..stages).find(|&stage| chance::SAMPLES[stage] >= n).unwrap_or(stages - 1);
         // Smaller samples cannot show that chance does not explain the consensus.
         let limit = LARGEST_LOG10_NFA * std::f64::consts::LN_10 - penalty * std::f64::consts::LN_10;
-        let per_inlier = (limit - log_nfa(n, even.places, 0.0)) / (even.places.max(4) - 3) as f64;
+        let log_minimal = background.log_minimal(libm::log(consensus.delta), 0.0);
+        let per_inlier =
+            (limit - log_nfa(n, even.places, 0.0, log_minimal)) / (even.places.max(4) - 3) as f64;
         let mut stage = chance::first_stage(libm::exp(per_inlier)).min(last);
         // Where one candidate needed a large sample, the next will, and its targets are sorted already.
         if scope == Scope::All {
@@ -358,7 +373,9 @@ impl Judge {
         let radius = ASSUMED_PLACE_RADIUS * background.common_extent(consensus.model.scale());
         let places = self.count_places(consensus.points, consensus.inliers, radius).min(n);
         let is_enough = |most: f64| {
-            log_nfa(n, places, libm::log(most)) * std::f64::consts::LOG10_E + penalty <= LARGEST_LOG10_NFA
+            let log_minimal = background.log_minimal(libm::log(consensus.delta), libm::log(most));
+            let log_nfa = log_nfa(n, places, libm::log(most), log_minimal);
+            log_nfa * std::f64::consts::LOG10_E + penalty <= LARGEST_LOG10_NFA
         };
         // A larger sample may show that chance is smaller. It is cheaper than to measure the correlation.
         let mut count = |stage| {
@@ -423,6 +440,8 @@ impl Judge {
         let points = pairs.points();
         let affine = Affine::from(model);
         let with_residual = |&i: &u32| (i, squared_residual(points, &affine, i as usize));
+        // A transform that tilts more was not found with the vertical.
+        let tilt = pairs.tilt().filter(|tilt| tilt.allows(&model.rotation()));
         let (inliers, residuals): (Vec<u32>, Vec<f64>) =
             inliers.iter().map(with_residual).filter(|(_, sq)| *sq <= delta * delta).unzip();
         let consensus = Consensus {
@@ -432,9 +451,14 @@ impl Judge {
             residuals: &residuals,
             sum: sum(&residuals),
             delta,
-            parameters: fitted_parameters(known_scale),
+            parameters: fitted_parameters(known_scale, tilt),
+            tilt,
         };
-        let background = Background::of_matches(pairs);
+        let scale = known_scale.map_or(Scale::Unknown, |s| Scale::Known(pairs.scale_outward(s)));
+        let mut background = Background::of_matches(pairs);
+        if tilt.is_some() {
+            background = background.with_vertical(pairs, scale);
+        }
         self.begin(pairs.correlation_length());
         let evidence = self.weigh(&consensus, &background, 0.0, Scope::All).evidence;
         if evidence.exceeds_chance() { evidence } else { self.complete(evidence, &consensus, &background) }

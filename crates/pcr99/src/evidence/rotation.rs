@@ -25,7 +25,7 @@ const LEVERAGE: f64 = 2.0;
 /// is farthest from the axis, and without as many more as chance adds: `wrong` of them on average. When the deviation is more than twice as large
 /// then, half of it counts.
 pub(super) fn rotation_deviation(consensus: &Consensus<'_>, wrong: f64) -> f64 {
-    let Consensus { points, model, inliers, sum, parameters, .. } = *consensus;
+    let Consensus { points, model, inliers, sum, parameters, tilt, .. } = *consensus;
     let step = inliers.len().div_ceil(LARGEST_SAMPLE).max(1);
     let mut some: Vec<([f64; 3], f64)> = inliers
         .iter()
@@ -34,12 +34,17 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>, wrong: f64) -> f64 {
         .collect();
     let all = some.len() as f64;
     let freedom = (3.0 * inliers.len() as f64 - parameters).max(1.0);
+    let variance = sum / freedom;
+    // What the vertical says about the two horizontal axes, as inertia: a tilt within a disc has the standard deviation of half its radius.
+    let held = tilt.map(|tilt| {
+        let per_inlier = variance / (model.scale() * 0.5 * tilt.radians()).powi(2);
+        per_inlier * (all / inliers.len() as f64)
+    });
     let deviation = |inertia: f64| {
-        let variance = sum / freedom;
         let deviation = (variance / (inertia * (inliers.len() as f64 / all))).sqrt() / model.scale();
         if deviation.is_nan() { f64::INFINITY } else { deviation }
     };
-    let (inertia, mut axis, mut mean) = least_inertia(&some);
+    let (inertia, mut axis, mut mean) = least_inertia(&some, held);
     let with_all = deviation(inertia);
     let mut without = with_all;
     for _ in 0..MOST_LEFT_OUT.min(1 + wrong.round() as usize) {
@@ -52,14 +57,14 @@ pub(super) fn rotation_deviation(consensus: &Consensus<'_>, wrong: f64) -> f64 {
         let Some(farthest) = farthest else { return f64::INFINITY };
         some.swap_remove(farthest);
         let inertia;
-        (inertia, axis, mean) = least_inertia(&some);
+        (inertia, axis, mean) = least_inertia(&some, held);
         without = deviation(inertia);
     }
     with_all.max(without / LEVERAGE)
 }
 
-/// Smallest inertia of some points with weights, its axis, and their mean.
-fn least_inertia(some: &[([f64; 3], f64)]) -> (f64, [f64; 3], [f64; 3]) {
+/// Smallest inertia of some points with weights, its axis, and their mean. `held` is added to that about horizontal axes.
+fn least_inertia(some: &[([f64; 3], f64)], held: Option<f64>) -> (f64, [f64; 3], [f64; 3]) {
     let (mut total, mut mean) = (0.0, [0.0; 3]);
     for (a, weight) in some {
         total += weight;
@@ -75,10 +80,31 @@ fn least_inertia(some: &[([f64; 3], f64)]) -> (f64, [f64; 3], [f64; 3]) {
             }
         }
     }
+    if let Some(held) = held {
+        return least_held(&spread, held, mean);
+    }
     // The eigenvalues of J are sums of two eigenvalues of the spread; the smallest leaves out the largest, which comes last.
     let (spreads, axes) = symmetric_eigen(&spread);
     (spreads[0].max(0.0) + spreads[1].max(0.0), axes[2], mean)
 }
+
+/// The same where the vertical is known. An infinite `held` leaves the turn about it.
+fn least_held(spread: &[[f64; 3]; 3], held: f64, mean: [f64; 3]) -> (f64, [f64; 3], [f64; 3]) {
+    let all = spread[0][0] + spread[1][1] + spread[2][2];
+    if held.is_nan() || held > MOST_HELD * all {
+        return (spread[0][0] + spread[1][1], [0.0, 0.0, 1.0], mean);
+    }
+    let entry = |row: usize, column: usize| {
+        let diagonal = if row == column { all + if row < 2 { held } else { 0.0 } } else { 0.0 };
+        diagonal - spread[row][column]
+    };
+    let inertia = std::array::from_fn(|row| std::array::from_fn(|column| entry(row, column)));
+    let (values, axes): ([f64; 3], _) = symmetric_eigen(&inertia);
+    (values[0].max(0.0), axes[0], mean)
+}
+
+/// What holds the vertical, relative to the inertia, from which it is kept exactly.
+const MOST_HELD: f64 = 1e9;
 
 #[cfg(test)]
 mod tests {
@@ -103,7 +129,8 @@ mod tests {
                 residuals: &[0.01; 4],
                 sum: 0.04,
                 delta: 1.0,
-                parameters: fitted_parameters(known_scale),
+                parameters: fitted_parameters(known_scale, None),
+                tilt: None,
             };
             rotation_deviation(&consensus, 0.0)
         };
@@ -153,7 +180,8 @@ mod tests {
                 residuals: &residuals,
                 sum: residuals.iter().sum(),
                 delta: 1.0,
-                parameters: fitted_parameters(None),
+                parameters: fitted_parameters(None, None),
+                tilt: None,
             };
             said += rotation_deviation(&consensus, 0.0) / f64::from(trials);
             // The rotation about the rod's own axis, x.
@@ -181,7 +209,8 @@ mod tests {
             residuals: &[1e-6; 9],
             sum: 9e-6,
             delta: 1.0,
-            parameters: fitted_parameters(None),
+            parameters: fitted_parameters(None, None),
+            tilt: None,
         };
         assert!(rotation_deviation(&consensus, 0.0).to_degrees() > 90.0);
     }

@@ -168,6 +168,9 @@ impl<'a> Problem<'a> {
         if pairs.differ_in_noise() {
             return Err(Error::StandardDeviationsWithPaper);
         }
+        if pairs.vertical().is_some() {
+            return Err(Error::VerticalWithPaper);
+        }
         if params.sampling() == Sampling::Ordered {
             let needed = prescreen::memory_needed(pairs.len(), scale);
             let budget = params.memory_budget();

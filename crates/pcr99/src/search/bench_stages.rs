@@ -57,8 +57,8 @@ impl<'a> SearchStages<'a> {
     pub fn edges(&mut self) {
         let Self { problem, solver, .. } = self;
         match problem.model.known_scale {
-            Some(_) => solver.edges.build_known(&solver.subset, problem.tau),
-            None => solver.edges.build_unknown(&solver.subset, problem.tau, None, 0.01),
+            Some(_) => solver.edges.build_known(&solver.subset, problem.tau, None),
+            None => solver.edges.build_unknown(&solver.subset, problem.tau, None, 0.01, None),
         }
     }
 

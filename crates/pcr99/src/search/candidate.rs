@@ -9,8 +9,10 @@ use pcr99_base::{
         sums::{fit_sums_within, sum},
     },
     least_squares,
+    upright::Tilt,
 };
 
+use super::nearby::Nearby;
 use crate::{
     Evidence, Similarity,
     evidence::{Background, Consensus, Judge, Scope, Weighed, fitted_parameters},
@@ -94,6 +96,8 @@ pub(super) struct Model {
     pub(super) known_scale: Option<f64>,
     /// Lower and upper bound of an unknown `s`.
     pub(super) scale_range: Option<[f64; 2]>,
+    /// How far the third axis may tilt, where it is the known vertical.
+    pub(super) tilt: Option<Tilt>,
     pub(super) background: Background,
     /// Which matches a consensus is judged among.
     pub(super) scope: Scope,
@@ -102,7 +106,7 @@ pub(super) struct Model {
 impl Model {
     /// Number of parameters that a fit estimates.
     pub(super) fn parameters(&self) -> f64 {
-        fitted_parameters(self.known_scale)
+        fitted_parameters(self.known_scale, self.tilt)
     }
 
     /// Whether the scale of a fit was clamped to a bound.
@@ -117,7 +121,14 @@ impl Model {
         inliers: &[u32],
         weight: impl Fn(usize) -> f64,
     ) -> Option<Similarity> {
-        self.fit_by(|known_scale| least_squares::fit_weighted(points, inliers, known_scale, &weight))
+        let Some(tilt) = self.tilt else {
+            return self
+                .fit_by(|known_scale| least_squares::fit_weighted(points, inliers, known_scale, &weight));
+        };
+        // Two matches say nothing about a tilt, and three little.
+        let tilt = if inliers.len() < FEWEST_FOR_TILT { Tilt::NONE } else { tilt };
+        let sums = least_squares::weighted_sums(points, inliers, &weight);
+        self.fit_by(|known_scale| least_squares::fit_sums_upright(&sums, known_scale, &tilt))
     }
 
     /// The fit of a clique. Matches of a large clique that its fit does not explain are left out one by one: with an unknown scale, a wrong match may be consistent with
@@ -141,7 +152,10 @@ impl Model {
     /// The fit of all matches whose squared residual is at most `δ²`.
     fn fit_within(&self, points: &Soa, residuals: &[f64]) -> Option<Similarity> {
         let sums = fit_sums_within(points, residuals, self.delta * self.delta);
-        self.fit_by(|known_scale| least_squares::fit_sums(&sums, known_scale))
+        self.fit_by(|known_scale| match &self.tilt {
+            None => least_squares::fit_sums(&sums, known_scale),
+            Some(tilt) => least_squares::fit_sums_upright(&sums, known_scale, tilt),
+        })
     }
 
     fn fit_by(&self, fit: impl Fn(Option<f64>) -> Option<Similarity>) -> Option<Similarity> {
@@ -155,6 +169,8 @@ impl Model {
     }
 }
 
+/// Number of matches from which a fit looks for a tilt of the vertical. Fewer do not tell it from noise.
+const FEWEST_FOR_TILT: usize = 4;
 /// Number of members above which one of a clique may be left out. Wrong matches rarely form a larger one.
 const LARGE_CLIQUE: usize = 5;
 
@@ -171,6 +187,7 @@ pub(super) struct Refiner {
     before: Vec<u64>,
     inliers: Vec<u32>,
     inlier_residuals: Vec<f64>,
+    nearby: Nearby,
 }
 
 /// A pass over all matches is faster than a pass over a list when more than one match in this many is an inlier.
@@ -250,6 +267,8 @@ impl Refiner {
         mut model: Similarity,
         known: &Model,
     ) -> Option<Similarity> {
+        self.nearby.clear();
+        self.nearby.assign(points, &Affine::from(&model), &self.residuals[..points.len()], known.delta);
         for _ in 0..MOST_REFITS {
             let count = count(&self.mask);
             if count < 3 {
@@ -262,7 +281,7 @@ impl Refiner {
                 known.fit(points, &self.inliers, |_| 1.0)?
             };
             std::mem::swap(&mut self.before, &mut self.mask);
-            self.collect(points, &model, known.delta);
+            self.collect_again(points, &model, known.delta);
             if self.mask == self.before {
                 break;
             }
@@ -325,6 +344,7 @@ impl Refiner {
             sum: sum(&self.inlier_residuals),
             delta: known.delta,
             parameters: known.parameters(),
+            tilt: known.tilt,
         }
     }
 
@@ -363,6 +383,16 @@ impl Refiner {
             stands_out,
             beyond_transform,
         })
+    }
+
+    /// Like [`collect`](Self::collect), for a transform that may hardly differ from that of the last call. Residuals beyond `delta` may stay what they were beyond it.
+    fn collect_again(&mut self, points: &Soa, model: &Similarity, delta: f64) {
+        let (n, affine) = (points.len(), Affine::from(model));
+        self.mask.resize(n.div_ceil(64), 0);
+        if !self.nearby.collect(points, &affine, delta, &mut self.residuals[..n], &mut self.mask) {
+            self.collect(points, model, delta);
+            self.nearby.assign(points, &affine, &self.residuals[..n], delta);
+        }
     }
 
     /// Computes residuals and inlier mask of `model`.

@@ -15,6 +15,7 @@ use pcr99_base::{
         edges::{consistent_rows, count_bits, edges_of, mirror, pair_supports},
         log_ratio::half_log_ratios,
         slices::{NOWHERE, Rows, Slicing, Spans, mirror_bytes, slice_rows, slice_spans},
+        upright::{UprightTest, keep_upright},
     },
     squared_distances,
 };
@@ -108,12 +109,17 @@ impl Edges {
     }
 
     /// Builds the graph for a known scale.
-    pub(super) fn build_known(&mut self, subset: &Subset, tau: f64) {
+    pub(super) fn build_known(&mut self, subset: &Subset, tau: f64, upright: Option<UprightTest>) {
         self.reset(subset.len(), None);
         let tau_sq = (tau * tau) as f32;
         let (words, used) = (self.words, self.n * self.words);
         for_each_part(&mut self.bits[..used], 64 * words, self.n, |block, rows| {
-            consistent_rows(&subset.columns, 64 * block, tau_sq, words, rows)
+            consistent_rows(&subset.columns, 64 * block, tau_sq, words, rows);
+            if let Some(test) = &upright {
+                for (i, row) in (64 * block..).zip(rows.chunks_exact_mut(words)) {
+                    keep_upright(&subset.columns, i, i / 64, test, &mut row[i / 64..]);
+                }
+            }
         });
         mirror(&mut self.bits[..used], self.words);
         count_bits(&self.bits[..used], self.words, &mut self.degrees[..self.n]);
@@ -121,7 +127,14 @@ impl Edges {
 
     /// Builds the graphs for an unknown scale. `range` bounds its logarithm. The slices are fine enough to show a consensus of a `share`
     /// of the matches.
-    pub(super) fn build_unknown(&mut self, subset: &Subset, tau: f64, range: Option<[f64; 2]>, share: f64) {
+    pub(super) fn build_unknown(
+        &mut self,
+        subset: &Subset,
+        tau: f64,
+        range: Option<[f64; 2]>,
+        share: f64,
+        upright: Option<UprightTest>,
+    ) {
         let slicing = slicing(subset, tau, range, slices_to_show(share));
         let slices = usize::from(slicing.count);
         self.reset(subset.len(), Some(slices));
@@ -129,7 +142,22 @@ impl Edges {
         let (span, used) = (64 * words, n * words * slices);
         let (first, more) = (&mut self.first[..n * span], &mut self.more[..n * span]);
         let spans = |(block, (first, more)): (usize, (&mut [u8], &mut [u8]))| {
-            slice_spans(&subset.columns, 64 * block, slicing, Spans { width: span, first, more });
+            slice_spans(
+                &subset.columns,
+                64 * block,
+                slicing,
+                Spans { width: span, first: &mut *first, more },
+            );
+            if let Some(test) = &upright {
+                let mut bits = vec![0; words];
+                for (i, row) in (64 * block..n).zip(first.chunks_exact_mut(span)) {
+                    bits.fill(u64::MAX);
+                    keep_upright(&subset.columns, i, 0, test, &mut bits);
+                    for (m, slice) in row.iter_mut().enumerate() {
+                        *slice = if bits[m / 64] >> (m % 64) & 1 == 1 { *slice } else { NOWHERE };
+                    }
+                }
+            }
         };
         threads::for_each(first.chunks_mut(64 * span).zip(more.chunks_mut(64 * span)).enumerate(), n, spans);
         mirror_bytes(&mut self.first[..n * span], span);

@@ -19,7 +19,9 @@ impl Solver {
             return None;
         }
         let mut points = problem.points.clone();
-        points.a.iter_mut().flatten().for_each(|x| *x = -*x);
+        // A known vertical stays up.
+        let mirrored = if problem.model.tilt.is_some() { 1 } else { 3 };
+        points.a[..mirrored].iter_mut().flatten().for_each(|x| *x = -*x);
         let known = super::Model { delta: best.delta, ..problem.model };
         let start = known.fit(&points, &best.inliers, |_| 1.0)?;
         self.refiner.converge(&points, start, &known)?;

@@ -14,6 +14,7 @@
 //! | the pairs with many common neighbours | `edges` |
 //! | a clique around a pair | `clique` |
 //! | candidates: fit, collect inliers, refit, judge | `candidate` |
+//! | inliers of a transform that hardly moved | `nearby` |
 //! | what has been found, and whether the search may stop | `progress` |
 //! | how many pairs may be tried | `budget` |
 //! | another look at a consensus barely beyond chance | `resample` |
@@ -47,6 +48,7 @@ mod edges;
 mod mirror;
 mod mixture;
 mod modes;
+mod nearby;
 mod outcome;
 mod params;
 mod polish;
@@ -70,7 +72,7 @@ use self::{
     subset::{Order, Subset},
     threads::Threads,
 };
-use pcr99_base::{Soa, clock::Clock};
+use pcr99_base::{Soa, clock::Clock, kernel::upright::UprightTest};
 
 use crate::{
     Correspondences, Doubt, Error, Registration, Scale, StopReason,
@@ -144,10 +146,26 @@ impl<'a> Problem<'a> {
         };
         Self {
             points: pairs.points(),
-            model: Model { delta, known_scale, scale_range, background, scope: Scope::All },
+            model: Model {
+                delta,
+                known_scale,
+                scale_range,
+                tilt: pairs.tilt(),
+                background,
+                scope: Scope::All,
+            },
             weights: pairs.weights(),
             tau: (TAU * delta).max(FINEST_TAU),
         }
+    }
+
+    /// The test of a pair of matches where the vertical is known, with the tolerance `tau` on distances.
+    fn upright_test(&self) -> Option<UprightTest> {
+        self.model.tilt.map(|tilt| UprightTest {
+            tau: self.tau as f32,
+            chord: tilt.chord() as f32,
+            is_scale_known: self.model.known_scale.is_some(),
+        })
     }
 
     /// The model for a subset of the matches.
@@ -193,7 +211,13 @@ impl Solver {
         }
         let Some(fewer) = pairs.without_repeats() else { return Ok(found) };
         let again = self.solve_all(&fewer, scale, params, stop);
-        Ok(if again.is_registered() { again.among(pairs, &found) } else { found })
+        Ok(if again.is_registered() {
+            again.among(pairs, &found)
+        } else if again.stopped_because.is_request() {
+            Registration { stopped_because: again.stopped_because, ..found }
+        } else {
+            found
+        })
     }
 
     /// Registers `pairs`, repeated ones included.
@@ -205,7 +229,7 @@ impl Solver {
         stop: StopCheck<'_>,
     ) -> Registration {
         let mut clock = Clock::start();
-        let background = Background::of_matches(pairs);
+        let background = Background::of_matches(pairs).with_vertical(pairs, scale);
         let problem = |delta: f64| Problem::new(pairs, scale, delta, background);
         self.judge.begin(pairs.correlation_length());
         self.threads.set(params.threads(), pairs.len());

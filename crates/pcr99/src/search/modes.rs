@@ -214,6 +214,7 @@ mod tests {
             delta: 0.15,
             known_scale: Some(1.0),
             scale_range: None,
+            tilt: None,
             background: Background::of(&points, 1e-15),
             scope: Scope::All,
         };

@@ -87,6 +87,7 @@ impl Solver {
             sum: sum(&residuals),
             delta: candidate.delta,
             parameters: problem.model.parameters(),
+            tilt: problem.model.tilt,
         };
         self.judge.complete(candidate.evidence, &consensus, &problem.model.background)
     }

@@ -220,6 +220,7 @@ mod tests {
                 delta: 0.06,
                 known_scale: Some(1.0),
                 scale_range: None,
+                tilt: None,
                 background,
                 scope: crate::evidence::Scope::All,
             };

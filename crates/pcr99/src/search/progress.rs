@@ -96,7 +96,7 @@ pub(super) struct Progress {
     /// Whether subsets are random. With weights they are not, and say nothing about the matches left out.
     random_subsets: bool,
     /// Number of inliers from which a consensus may exceed chance.
-    fewest_inliers: usize,
+    pub(super) fewest_inliers: usize,
     /// Inliers of the best that a smaller threshold may leave out, because they are there by chance.
     by_chance: usize,
 }

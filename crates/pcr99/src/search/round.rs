@@ -65,7 +65,7 @@ impl Solver {
         progress.budget.start_round();
         self.build(problem, size, progress);
         let mut local = self.seen_in_subset(problem, progress);
-        for pass in passes(size, is_last) {
+        for pass in passes(size, is_last, problem.model.tilt.is_some()) {
             if pass.purpose == Purpose::AnyTransform {
                 if progress.found.best.first().is_some() {
                     break;
@@ -88,9 +88,10 @@ impl Solver {
         self.subset.assign(problem.points, self.order.first(size), known.unwrap_or(1.0));
         let share = progress.share_to_find(size);
         let range = problem.model.scale_range.map(|range| range.map(libm::log));
+        let upright = problem.upright_test();
         self.threads.run(|| match known {
-            Some(_) => self.edges.build_known(&self.subset, problem.tau),
-            None => self.edges.build_unknown(&self.subset, problem.tau, range, share),
+            Some(_) => self.edges.build_known(&self.subset, problem.tau, upright),
+            None => self.edges.build_unknown(&self.subset, problem.tau, range, share, upright),
         });
     }
 
@@ -264,7 +265,7 @@ fn chunk_sizes(size: usize, is_scale_known: bool) -> [usize; 2] {
 }
 
 /// The passes of a round. Only the last round goes down to the contrast of chance, and only few matches are searched without any bound.
-fn passes(size: usize, is_last: bool) -> &'static [Pass] {
+fn passes(size: usize, is_last: bool, is_upright: bool) -> &'static [Pass] {
     use Purpose::{AnyTransform, Consensus, FaintConsensus};
     const fn pass(contrast: f32, clique: usize, purpose: Purpose) -> Pass {
         Pass { contrast, clique, purpose }
@@ -280,7 +281,16 @@ fn passes(size: usize, is_last: bool) -> &'static [Pass] {
         pass(0.0, 5, FaintConsensus),
         pass(FIRST_CONTRAST, 3, AnyTransform),
     ];
+    // With a known vertical two matches determine the transform, and few pairs agree by chance.
+    const CLEAR_UPRIGHT: [Pass; 1] = [pass(CLEAR_CONTRAST, 4, Consensus)];
+    const UPRIGHT: [Pass; 3] = [
+        pass(FIRST_CONTRAST, 4, Consensus),
+        pass(0.0, 3, FaintConsensus),
+        pass(f32::NEG_INFINITY, 2, AnyTransform),
+    ];
     match (is_last, size > 128) {
+        (false, _) if is_upright => &CLEAR_UPRIGHT,
+        (true, _) if is_upright => &UPRIGHT,
         (false, _) => &CLEAR,
         (true, true) => &MANY,
         (true, false) => &FEW,

@@ -25,7 +25,11 @@ use std::ops::Range;
 use pcr99_base::{
     kernel::{
         edges::Columns,
-        star::{Hits, MOST_HITS, consistent_block, count_near, in_window, is_consistent, scale_bins},
+        star::{
+            Condition, Hits, MOST_HITS, Seed, consistent_block, count_near, in_window, is_consistent,
+            scale_bins,
+        },
+        upright::keep_upright,
     },
     squared_distances,
 };
@@ -57,6 +61,8 @@ const ENOUGH: f64 = 24.0;
 const LEAST_RECOGNITION: f64 = 0.2;
 /// A transform of wrong matches has fewer inliers by chance than one match in this many.
 const CHANCE_INLIERS: usize = 256;
+/// Largest number of chance hits with a known scale, so that right ones find a place among the hits that are looked at.
+const MOST_CHANCE_HITS: f64 = 0.5 * MOST_HITS as f64;
 /// Matches of the best consensus whose consistency is looked at.
 const COUNTED: usize = 64;
 
@@ -71,11 +77,13 @@ struct Level {
     centres: usize,
 }
 
-const LEVELS: [Level; 4] = [
+const LEVELS: [Level; 5] = [
     Level { words: 1, seeds: 4, centres: 24 },
     Level { words: 2, seeds: 6, centres: 48 },
     Level { words: 4, seeds: 8, centres: 96 },
     Level { words: 8, seeds: 12, centres: 128 },
+    // Only once a consensus was found: rounds find a small one faster.
+    Level { words: 16, seeds: 12, centres: 0 },
 ];
 
 /// Cost of a star in nanoseconds, relative to that of the tables of a round: for each, for each match of the block, and for each two matches of the subset of a round.
@@ -153,7 +161,7 @@ impl Solver {
             let windows = problem.model.known_scale.is_none().then_some(&self.stars.windows);
             match sampling.plan(problem, windows, progress) {
                 Plan::Confident => {
-                    progress.found.shown.stars = sampling.samples(windows);
+                    progress.found.shown.stars = sampling.samples(n, windows);
                     return Some(StopReason::Confident);
                 }
                 Plan::GiveUp => return None,
@@ -226,6 +234,9 @@ impl Solver {
         if stars.explain_with(centre, words.clone()) {
             stars.bits.iter_mut().zip(&stars.explained).for_each(|(bits, explained)| *bits &= !*explained);
         }
+        if let Some(test) = &problem.upright_test() {
+            keep_upright(&stars.columns, centre, words.start, test, &mut stars.bits);
+        }
         let pairs = 64 * words.len();
         progress.found.counters.pairs += pairs as u64;
         let count: u32 = stars.bits.iter().map(|word| word.count_ones()).sum();
@@ -252,6 +263,14 @@ impl Solver {
         let (per_unit, most) = stars.windows.scale();
         scale_bins(&stars.columns, centre, words.clone(), per_unit, most, &mut stars.bins);
         progress.found.counters.pairs += stars.bins.len() as u64;
+        if let Some(test) = &problem.upright_test() {
+            let Stars { columns, bits, bins, .. } = &mut *stars;
+            bits.fill(u64::MAX);
+            keep_upright(columns, centre, words.start, test, bits);
+            for (m, bin) in bins.iter_mut().enumerate() {
+                *bin = if bits[m / 64] >> (m % 64) & 1 == 1 { *bin } else { most };
+            }
+        }
         if stars.explain_with(centre, words.clone()) {
             let Stars { bins, explained, .. } = stars;
             for (m, bin) in bins.iter_mut().enumerate() {
@@ -284,21 +303,18 @@ impl Solver {
         let hits = &self.stars.hits;
         let tau = if is_scale_unknown { LOOSER * problem.tau } else { problem.tau };
         let tau_sq = (tau * tau) as f32;
-        for seed in 0..hits.len().min(LEVELS[sampling.level].seeds) {
-            let position = hits.position(seed);
-            let (mut scale_sq, mut with_centre) = (1.0, u64::MAX);
+        let condition = Condition { is_scale_unknown, tau_sq, least: least as u32 };
+        let mut seeds = 0..hits.len().min(LEVELS[sampling.level].seeds);
+        while !seeds.is_empty() {
+            let mut common = 0;
+            let found = hits.first_seed(seeds.clone(), condition, &mut common);
+            let next = found.map_or(seeds.end, |seed| seed.hit + 1);
             if is_scale_unknown {
-                scale_sq = hits.scale_sq(seed);
-                with_centre = hits.consistent_with_centre(scale_sq, tau_sq);
+                sampling.common += f64::from(common);
+                sampling.looked_at += ((next - seeds.start) * (hits.len() - 1)) as f64;
             }
-            let common = hits.consistent_with(seed, scale_sq, tau_sq) & with_centre;
-            if is_scale_unknown {
-                sampling.common += f64::from(common.count_ones());
-                sampling.looked_at += (hits.len() - 1) as f64;
-            }
-            if (common.count_ones() as usize) < least {
-                continue;
-            }
+            seeds.start = next;
+            let Some(Seed { hit, scale_sq, common }) = found else { break };
             let mut rows = [0; MOST_HITS];
             let mut left = common;
             while left != 0 {
@@ -306,7 +322,7 @@ impl Solver {
                 left &= left - 1;
                 rows[hit] = hits.consistent_with(hit, scale_sq, tau_sq);
             }
-            let pair = [centre as u32, position];
+            let pair = [centre as u32, hits.position(hit)];
             if self.clique.choose(common, pair, least + 1, |hit| (hits.position(hit), rows[hit])) {
                 return progress.budget.spend().then(|| self.try_star(problem, progress).is_some());
             }
@@ -314,7 +330,8 @@ impl Solver {
         Some(false)
     }
 
-    /// Fits the clique that was grown from a star, and refines the fit on all matches, unless it has hardly more inliers than the clique, or far fewer than the best.
+    /// Fits the clique that was grown from a star, and refines the fit on all matches, unless it has hardly more inliers than the clique and no more than chance gives, or far fewer
+    /// than the best.
     fn try_star(&mut self, problem: &Problem<'_>, progress: &mut Progress) -> Option<()> {
         let Self { stars, clique, refiner, judge, .. } = self;
         clique.members.iter_mut().for_each(|member| *member = stars.members[*member as usize]);
@@ -323,7 +340,9 @@ impl Solver {
         let best = &mut progress.found.best;
         let (some, all) = (stars.members.len(), problem.points.len());
         let most = best.first().filter(|best| best.stands_out).map_or(0, |best| best.inliers.len());
-        let floor = (clique.members.len() + some / CHANCE_INLIERS).max(most * some / (NEXT_TO_NOTHING * all));
+        // A clique that holds a whole consensus has no more inliers.
+        let more = (clique.members.len() + some / CHANCE_INLIERS).min(progress.fewest_inliers - 1);
+        let floor = more.max(most * some / (NEXT_TO_NOTHING * all));
         if stars.count_near(&model, problem) <= floor {
             return None;
         }
@@ -384,16 +403,28 @@ impl Stars {
             let (source_sq, target_sq) = squares(k, l);
             is_consistent(scale_sq * source_sq, target_sq, (tau * tau) as f32)
         };
+        // Only the centre is compared by height.
+        let is_upright = |k: usize, l: usize| {
+            problem.upright_test().is_none_or(|test| {
+                let between = |side: &[Vec<f64>; 3], scale: f64| {
+                    let [k, l] = [k, l].map(|k| members[k % members.len()] as usize);
+                    side.each_ref().map(|column| (scale * (column[k] - column[l])) as f32)
+                };
+                let scale = problem.model.known_scale.unwrap_or(1.0);
+                test.holds(between(&problem.points.a, scale), between(&problem.points.b, 1.0))
+            })
+        };
         let scale = best.model.scale() as f32;
         let (mut hits, mut common) = (0, 0);
         for (k, l, m) in some.clone().map(|k| (k, k + apart, k + 2 * apart + 1)) {
             if problem.model.known_scale.is_some() {
-                hits += usize::from(is_near(k, l, scale * scale, problem.tau));
+                hits += usize::from(is_near(k, l, scale * scale, problem.tau) && is_upright(k, l));
                 common += usize::from(is_near(l, m, scale * scale, problem.tau));
             } else {
                 let (source_sq, target_sq) = squares(k, l);
                 let scale_sq = target_sq / source_sq;
-                hits += usize::from((scale_sq.sqrt() - scale).abs() <= self.windows.half_width());
+                let is_hit = (scale_sq.sqrt() - scale).abs() <= self.windows.half_width();
+                hits += usize::from(is_hit && is_upright(k, l));
                 let tau = LOOSER * problem.tau;
                 common += usize::from(is_near(k, m, scale_sq, tau) && is_near(l, m, scale_sq, tau));
             }
@@ -444,17 +475,20 @@ impl Sampling {
         }
     }
 
-    /// A block of a level, as far as recognition depends on it.
-    fn star(&self, level: usize, windows: Option<&Windows>) -> Star {
-        let matches = 64 * LEVELS[level].words;
+    /// A block of a level among `n` matches, as far as recognition depends on it.
+    fn star(&self, level: usize, n: usize, windows: Option<&Windows>) -> Star {
+        // The last word is not full. What is counted is counted for each place of a block.
+        let words = n.div_ceil(64);
+        let places = 64 * LEVELS[level].words.min(words);
         // Before anything was seen, one hit in twenty is assumed.
         let common_rate = (self.common + 1.0) / (self.looked_at + 20.0);
         let chance_hits = match windows {
-            None => common_rate * matches as f64,
-            Some(windows) => windows.most_expected(matches),
+            None => common_rate * places as f64,
+            Some(windows) => windows.most_expected(places),
         };
         let least = least_common(common_rate * chance_hits, windows.is_some());
-        let limit = windows.map(|_| window_limit(chance_hits, matches, least));
+        let limit = windows.map(|_| window_limit(chance_hits, places, least));
+        let matches = places * n / (64 * words);
         Star { matches, seeds: LEVELS[level].seeds, least, chance_hits, limit }
     }
 
@@ -465,14 +499,14 @@ impl Sampling {
         if self.next >= most {
             return Plan::GiveUp;
         }
-        let samples = self.samples(windows);
+        let samples = self.samples(n, windows);
         let missing = |goal: Goal| Missing {
             share: goal.right as f64 / n as f64,
             centres: goal.stars_left(n, &samples),
         };
         let mut missing: Vec<Missing> = progress.goals().map(missing).collect();
         if missing.is_empty() {
-            return self.plan_first(most, windows);
+            return self.plan_first(n, windows);
         }
         missing.retain(|missing| missing.centres > 0.0);
         let Some(fewest) = missing.iter().map(|missing| missing.centres).reduce(f64::max) else {
@@ -487,7 +521,10 @@ impl Sampling {
             if cost * fewest > cheapest.0 {
                 break;
             }
-            let star = self.star(level, windows);
+            let star = self.star(level, n, windows);
+            if windows.is_none() && star.chance_hits > MOST_CHANCE_HITS {
+                break;
+            }
             let centres = missing.iter().map(|missing| missing.at(&star, self.rates)).fold(0.0, f64::max);
             if cost * centres < cheapest.0 && self.next as f64 + centres <= most as f64 {
                 cheapest = (cost * centres, Some((level, star.least, centres as usize + 1)));
@@ -499,7 +536,8 @@ impl Sampling {
     }
 
     /// Goes from one level to the next while nothing was found.
-    fn plan_first(&mut self, most: usize, windows: Option<&Windows>) -> Plan {
+    fn plan_first(&mut self, n: usize, windows: Option<&Windows>) -> Plan {
+        let most = n.min(LARGEST);
         let done = |level: usize| -> usize {
             self.sampled.iter().filter(|sampled| sampled.level == level).map(|sampled| sampled.centres).sum()
         };
@@ -513,14 +551,14 @@ impl Sampling {
         // After the first centres, it is known how many hits there are by chance.
         let left = if self.next == 0 { 2 } else { left };
         self.left = left.min(most - self.next);
-        self.least = self.star(self.level, windows).least;
+        self.least = self.star(self.level, n, windows).least;
         Plan::Sample
     }
 
     /// The stars that were sampled.
-    fn samples(&self, windows: Option<&Windows>) -> Vec<Sample> {
+    fn samples(&self, n: usize, windows: Option<&Windows>) -> Vec<Sample> {
         let sample = |sampled: &Sampled| {
-            let star = Star { least: sampled.least, ..self.star(sampled.level, windows) };
+            let star = Star { least: sampled.least, ..self.star(sampled.level, n, windows) };
             Sample { star, rates: self.rates, centres: sampled.centres }
         };
         self.sampled.iter().map(sample).collect()
@@ -556,5 +594,25 @@ impl Missing {
     fn at(&self, star: &Star, rates: Rates) -> f64 {
         let recognition = recognition(self.share, star, rates);
         if recognition < LEAST_RECOGNITION { f64::INFINITY } else { self.centres / recognition }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Recognition would be overstated otherwise, and so would the certificate.
+    #[test]
+    fn a_block_has_no_more_matches_than_there_are() {
+        let matches = |level: usize, n: usize| Sampling::new(0).star(level, n, None).matches;
+        for n in [96, 100, 200, 500, 600, 1000] {
+            for level in 0..LEVELS.len() {
+                assert!(matches(level, n) <= n, "{n} {level}: {}", matches(level, n));
+            }
+        }
+        assert_eq!(matches(4, 600), 600);
+        // Eight of ten words, the last of which holds 24 matches.
+        assert_eq!(matches(3, 600), 480);
+        assert_eq!(matches(3, 5000), 506);
     }
 }

@@ -1,11 +1,11 @@
 //! Decompression of LAZ points.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use laz::{DecompressionSelection as Selection, LasZipDecompressor, LazVlr};
 
 use super::record::Record;
+use crate::files::Reader;
 
 /// Stack size of the decoding thread, in bytes. Memory is committed only as it is used.
 pub(super) const STACK: usize = 64 << 20;
@@ -14,16 +14,29 @@ pub(super) const STACK: usize = 64 << 20;
 /// symbols, since its probabilities have 15 bits, and each takes a few hundred bytes of the stack at most.
 const DEEPEST: usize = STACK / 8;
 
+/// What is decoded of each point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Position, intensity and colour.
+    Cloud,
+    /// All bytes.
+    Everything,
+}
+
 /// Decompressed points.
 pub(super) struct Decoder(Box<LasZipDecompressor<'static, Watched>>);
 
 impl Decoder {
     /// Starts decoding; `reader` is at the first point.
-    pub(super) fn new(reader: BufReader<File>, record: &Record) -> Result<Self, laz::LasZipError> {
+    pub(super) fn new(reader: Reader, record: &Record, part: Part) -> Result<Self, laz::LasZipError> {
         // Unneeded layers are not decoded: this is faster, and the layer of point times is where the decoder
         // recurses.
-        let selection =
-            Selection::xy_returns_channel().decompress_z().decompress_intensity().decompress_rgb();
+        let selection = match part {
+            Part::Cloud => {
+                Selection::xy_returns_channel().decompress_z().decompress_intensity().decompress_rgb()
+            }
+            Part::Everything => Selection::all(),
+        };
         let watched = Watched { reader, top: here() };
         let decompressor =
             LasZipDecompressor::selective(watched, LazVlr::from_buffer(&record.bytes)?, selection)?;
@@ -38,7 +51,7 @@ impl Decoder {
 
 /// A file that fails to read when the stack is too deep.
 pub(super) struct Watched {
-    reader: BufReader<File>,
+    reader: Reader,
     /// Approximate stack address when decoding began.
     top: usize,
 }

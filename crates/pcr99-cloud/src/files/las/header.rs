@@ -10,7 +10,7 @@ use crate::error::{Fault, Place};
 const SIZES: [u64; 3] = [227, 235, 375];
 
 /// Bytes of a point of formats 0 to 10, without extra bytes.
-const LEAST: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
+pub(super) const LEAST: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 
 /// Largest number of compressed points per byte. Equal points in chunks of 50 000, the usual number, reach about 150, and 500 in layers.
 const DENSEST: u64 = 1000;
@@ -28,6 +28,12 @@ pub(super) struct Header {
     pub(super) stride: u64,
     /// How points are compressed; `None` when they are not.
     pub(super) compression: Option<Record>,
+    /// Format of the points.
+    pub(super) format: u8,
+    /// The bytes of the header, as far as its version is known here.
+    pub(super) bytes: Vec<u8>,
+    /// Bytes of the header, with those that are not known here.
+    pub(super) length: u64,
 }
 
 impl Header {
@@ -75,7 +81,9 @@ impl Header {
             (true, Some((place, bytes))) => Some(Record::check(bytes, place, format, stride)?),
             (true, None) => return Err(wrong(104, "points are compressed, but no record says how")),
         };
-        let header = Self { points, offset, room: size - offset, stride, compression };
+        bytes.truncate(least as usize);
+        let (format, length) = (format as u8, header_size);
+        let header = Self { points, offset, room: size - offset, stride, compression, format, bytes, length };
         if let Some(compression) = &header.compression {
             header.check_compressed(reader, size, compression.layers)?;
         } else {

@@ -38,11 +38,6 @@ impl Points {
         })
     }
 
-    /// Number of points.
-    pub(super) fn len(&self) -> u64 {
-        self.points.len() as u64
-    }
-
     /// Adds the points in `records`.
     pub(super) fn extend(&mut self, records: Records<'_>) {
         let las::Vector { x, y, z } = self.transforms;

@@ -14,7 +14,7 @@ use block::{Block, Layout};
 use header::Header;
 
 use super::fields::reserved;
-use super::scalar::{Binary, Records};
+use super::scalar::{Binary, Records, Scalar};
 use crate::error::{Fault, Place};
 
 /// Error in a `NumPy` array.
@@ -139,6 +139,16 @@ impl<R: BufRead> Array<R> {
         }
         let promised = usize::try_from(promised).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         Ok(Self { header, promised, body })
+    }
+
+    /// Type of the elements.
+    pub(crate) fn scalar(&self) -> Scalar {
+        self.header.scalar
+    }
+
+    /// Whether columns, not rows, lie together.
+    pub(crate) fn is_by_columns(&self) -> bool {
+        self.header.fortran_order
     }
 
     /// Rows and columns of a two-dimensional array, if `fit` of them finds it [`Fit::Good`]; messages for

@@ -46,6 +46,51 @@ fn check(length: usize, size: usize, at: usize) -> Result<(), (usize, &'static s
     if length > size { Err((at, "they are more than promised")) } else { Ok(()) }
 }
 
+/// Bits of the table of places where three bytes were last seen.
+const TABLE: u32 = 14;
+/// Longest plain run, longest copy, and how far back a copy can begin.
+const LONGEST_RUN: usize = 32;
+const LONGEST_COPY: usize = 264;
+const FARTHEST: usize = 8192;
+
+/// Compresses `input`, so that [`decompress`] gives it back.
+pub(super) fn compress(input: &[u8]) -> Vec<u8> {
+    let mut output = Vec::with_capacity(input.len() / 2);
+    let mut seen = vec![usize::MAX; 1 << TABLE];
+    let (mut at, mut run) = (0, 0); // plain bytes from `run` to `at` are not written yet
+    while at + 2 < input.len() {
+        let three = u32::from_le_bytes([input[at], input[at + 1], input[at + 2], 0]);
+        let place = &mut seen[(three.wrapping_mul(0x9E37_79B1) >> (32 - TABLE)) as usize];
+        let from = std::mem::replace(place, at);
+        let is_near = from < at && at - from <= FARTHEST && input[from..from + 3] == input[at..at + 3];
+        if !is_near {
+            at += 1;
+            continue;
+        }
+        let pairs = input[from..].iter().zip(&input[at..]).take(LONGEST_COPY);
+        let length = pairs.take_while(|(a, b)| a == b).count();
+        push_runs(&mut output, &input[run..at]);
+        let (back, more) = (at - from - 1, length - 2);
+        output.push(((more.min(7) << 5) | (back >> 8)) as u8);
+        if more >= 7 {
+            output.push((more - 7) as u8);
+        }
+        output.push(back as u8);
+        at += length;
+        run = at;
+    }
+    push_runs(&mut output, &input[run..]);
+    output
+}
+
+/// Writes plain bytes.
+fn push_runs(output: &mut Vec<u8>, bytes: &[u8]) {
+    for run in bytes.chunks(LONGEST_RUN) {
+        output.push((run.len() - 1) as u8);
+        output.extend_from_slice(run);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +116,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_compressed_comes_back(few in vec(0..4u8, 0..3000), any in vec(any::<u8>(), 0..300)) {
+            let input = [few.clone(), any, few, vec![7; 1000]].concat();
+            let packed = compress(&input);
+            prop_assert!(packed.len() <= input.len() + input.len() / 32 + 1);
+            prop_assert_eq!(decompress(&packed, input.len()), Ok(input));
+        }
+
         #[test]
         fn anything_ends_within_bounds(input in vec(any::<u8>(), 0..200), size in 0..4000usize) {
             if let Ok(output) = decompress(&input, size) {

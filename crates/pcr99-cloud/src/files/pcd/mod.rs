@@ -9,6 +9,8 @@ mod ascii;
 
 mod binary;
 
+mod copy;
+
 mod header;
 
 mod lzf;
@@ -17,13 +19,15 @@ mod write;
 
 use std::io::BufRead;
 
+pub(super) use copy::copy;
 use header::{Data, Header};
 pub(super) use write::write;
 
 use super::fields::{Color, Depth, Fields, Gather, Want};
+use super::file::ExtraColumns;
 use super::scalar::Scalar;
 use crate::cloud::Cloud;
-use crate::error::{Fault, quote_all};
+use crate::error::{Fault, quote, quote_all};
 
 /// Error in a PCD file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -124,18 +128,57 @@ pub enum PcdError {
 pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
     let header = Header::read(&mut reader)?;
     let fields = header.cloud_fields(want)?;
+    read_fields(reader, &header, &fields, size)
+}
+
+/// Reads these fields; `reader` is behind the header.
+fn read_fields(
+    reader: impl BufRead,
+    header: &Header,
+    fields: &Fields,
+    size: Option<u64>,
+) -> Result<Cloud, Fault> {
     let available = size.map(|size| size.saturating_sub(header.bytes));
-    let mut cloud = Gather::new(&fields, header.capacity(available))?;
+    let mut cloud = Gather::new(fields, header.capacity(available))?;
     match header.data {
-        Data::Ascii => ascii::read(reader, &header, &fields, |row| cloud.push(row))?,
-        Data::Binary => binary::read(reader, &header, &fields, &mut cloud)?,
+        Data::Ascii => ascii::read(reader, header, fields, |row| cloud.push(row))?,
+        Data::Binary => binary::read(reader, header, fields, &mut cloud)?,
         Data::Compressed => {
-            binary::read_compressed(reader, &header, &fields, available, |row| cloud.push(row))?
+            binary::read_compressed(reader, header, fields, available, |row| cloud.push(row))?
         }
     }
     let mut cloud = cloud.finish();
     cloud.viewpoint = header.viewpoint;
     Ok(cloud)
+}
+
+/// Fields that are no part of a [`Cloud`]; `reader` is at the beginning.
+pub(super) fn extra_columns(mut reader: impl BufRead) -> Result<ExtraColumns, Fault> {
+    let header = Header::read(&mut reader)?;
+    let known = header.cloud_fields(Want::Everything)?.columns();
+    let mut extra =
+        ExtraColumns { usable: Vec::new(), columns: Vec::new(), together: 3, left_out: Vec::new() };
+    for (column, field) in header.fields.iter().enumerate() {
+        if field.count == 1 {
+            extra.usable.push(column);
+        }
+        match field.count {
+            _ if known.contains(&column) || field.name == "_" => {}
+            1 => extra.columns.push((column, field.name.clone(), field.scalar)),
+            _ => extra.left_out.push(format!("the field {} of several values", quote(&field.name))),
+        }
+    }
+    Ok(extra)
+}
+
+/// Reads three fields of one value.
+pub(super) fn read_columns(
+    mut reader: impl BufRead,
+    size: Option<u64>,
+    fields: &Fields,
+) -> Result<Cloud, Fault> {
+    let header = Header::read(&mut reader)?;
+    read_fields(reader, &header, fields, size)
 }
 
 impl Header {

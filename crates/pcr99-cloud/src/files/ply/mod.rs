@@ -9,19 +9,23 @@ mod ascii;
 
 mod binary;
 
+mod copy;
+
 mod header;
 
 mod write;
 
 use std::io::BufRead;
 
+pub(super) use copy::copy;
 use header::{Element, Encoding, Header, Kind};
 pub(super) use write::write;
 
 use super::fields::{Depth, Fields, Gather, Want};
+use super::file::ExtraColumns;
 use super::scalar::Scalar;
 use crate::cloud::Cloud;
-use crate::error::{Fault, quote_all};
+use crate::error::{Fault, quote, quote_all};
 
 /// The element that holds the points.
 const VERTEX: &str = "vertex";
@@ -119,13 +123,55 @@ pub(super) fn read(mut reader: impl BufRead, size: Option<u64>, want: Want) -> R
     let header = Header::read(&mut reader)?;
     let vertex = header.vertex()?;
     let fields = vertex.fields(want)?;
-    let mut cloud = Gather::new(&fields, capacity(&header, vertex, size))?;
+    read_fields(reader, &header, &fields, capacity(&header, vertex, size))
+}
+
+/// Reads these columns of the vertices; `reader` is behind the header.
+fn read_fields(
+    reader: impl BufRead,
+    header: &Header,
+    fields: &Fields,
+    capacity: usize,
+) -> Result<Cloud, Fault> {
+    let mut cloud = Gather::new(fields, capacity)?;
     let columns = fields.columns();
     match header.encoding {
-        Encoding::Ascii => ascii::read_vertices(reader, &header, &columns, |row| cloud.push(row))?,
-        Encoding::Binary(order) => binary::read_vertices(reader, order, &header, &columns, &mut cloud)?,
+        Encoding::Ascii => ascii::read_vertices(reader, header, &columns, |row| cloud.push(row))?,
+        Encoding::Binary(order) => binary::read_vertices(reader, order, header, &columns, &mut cloud)?,
     }
     Ok(cloud.finish())
+}
+
+/// Properties that are no part of a [`Cloud`]; `reader` is at the beginning.
+pub(super) fn extra_columns(mut reader: impl BufRead) -> Result<ExtraColumns, Fault> {
+    let header = Header::read(&mut reader)?;
+    let vertex = header.vertex()?;
+    let known = vertex.fields(Want::Everything)?.columns();
+    let mut extra =
+        ExtraColumns { usable: Vec::new(), columns: Vec::new(), together: 3, left_out: Vec::new() };
+    for (column, property) in vertex.properties.iter().enumerate() {
+        match vertex.scalar(column) {
+            Some(scalar) if !known.contains(&column) => {
+                extra.columns.push((column, property.name.clone(), scalar));
+            }
+            None => extra.left_out.push(format!("the list {}", quote(&property.name))),
+            Some(_) => {}
+        }
+    }
+    extra.usable = (0..vertex.properties.len()).filter(|&column| vertex.scalar(column).is_some()).collect();
+    let others = header.elements.iter().filter(|element| !element.is_vertex() && element.count > 0);
+    extra.left_out.extend(others.map(|element| format!("the element {}", quote(&element.name))));
+    Ok(extra)
+}
+
+/// Reads three columns, which are no lists.
+pub(super) fn read_columns(
+    mut reader: impl BufRead,
+    size: Option<u64>,
+    fields: &Fields,
+) -> Result<Cloud, Fault> {
+    let header = Header::read(&mut reader)?;
+    read_fields(reader, &header, fields, capacity(&header, header.vertex()?, size))
 }
 
 /// Number of vertices for which memory may be reserved: at most those that fit the bytes after the header, whatever

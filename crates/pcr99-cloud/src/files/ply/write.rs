@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use crate::cloud::Cloud;
+use crate::files::file::Column;
+use crate::files::scalar::ByteOrder;
 use crate::files::writing::{Real, push_real, push_triple, write_records};
 
 /// Writes all of `cloud` but its viewpoint.
-pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud, columns: &[Column]) -> io::Result<()> {
     let position = Real::exact(cloud.points.as_flattened());
     let normal = cloud.normals.as_deref().map(|normals| (normals, Real::exact(normals.as_flattened())));
     let intensity = cloud.intensities.as_deref().map(|values| (values, Real::exact(values)));
@@ -24,6 +26,9 @@ pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
     if let Some((_, real)) = intensity {
         writeln!(out, "property {} intensity", name_of(real))?;
     }
+    for column in columns {
+        writeln!(out, "property {} {}", column.stored().name(), column.word())?;
+    }
     out.write_all(b"end_header\n")?;
     write_records(out, cloud.len(), |i, record| {
         push_triple(record, &cloud.points[i], position);
@@ -35,6 +40,9 @@ pub(crate) fn write(out: &mut dyn Write, cloud: &Cloud) -> io::Result<()> {
         }
         if let Some((values, real)) = intensity {
             push_real(record, values[i], real);
+        }
+        for column in columns {
+            column.stored().push(column.values[i], ByteOrder::Little, record);
         }
     })
 }

@@ -14,7 +14,7 @@ mod rows;
 
 pub(crate) use lines::{Lines, MAX_LINE, read_line};
 pub(crate) use plain::{Picks, Separator};
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Rows, fields_of};
 
 /// Parses a number; the spellings of NaN in C libraries are accepted.
 pub(crate) fn number(word: &str) -> Option<f64> {

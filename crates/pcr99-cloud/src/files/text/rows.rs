@@ -185,6 +185,11 @@ fn is_meant_as_number(field: &str) -> bool {
     field.parse::<f64>().is_ok() || (field.contains(',') && field.replace(',', ".").parse::<f64>().is_ok())
 }
 
+/// Begin and end of the fields of a row, which neither begins nor ends with white space.
+pub(crate) fn fields_of(line: &str, fields: &mut Vec<(usize, usize)>) {
+    split(line, Separator::of(line), fields);
+}
+
 /// Begin and end of the fields of `line`, which neither begins nor ends with white space.
 fn split(line: &str, separator: Separator, fields: &mut Vec<(usize, usize)>) {
     fields.clear();

@@ -14,7 +14,7 @@ use pcr99_base::{
     vector::{norm, solve_positive, times},
 };
 
-use super::{Finish, Sums, UNHELD};
+use super::{Finish, residuals::FINEST, steps::UNHELD, weights::Sums};
 use crate::grid::{KeyTable, key_of, shifted_parent};
 use crate::refine::Refinement;
 
@@ -61,6 +61,10 @@ impl Slope {
         std::array::from_fn(|i| (0..7).map(|k| along[k] * self.vectors[k][i]).sum())
     }
 }
+
+/// Degrees of freedom of the variance for each block that holds a direction. The mean of eight ways to form blocks acts like Bartlett's window, which has 3/2 of
+/// them along each of the two axes of a surface.
+const FREEDOM: f64 = 2.25;
 
 impl Finish<'_> {
     /// The derivative of the score at a pose between patches.
@@ -111,7 +115,8 @@ impl Finish<'_> {
         let (values, turns) = symmetric_eigen(&better);
         let vectors =
             turns.map(|turn| std::array::from_fn(|i| (0..7).map(|k| turn[k] * vectors[k][i]).sum()));
-        let inverse = values.map(|value| if value > HELD * mean { 1.0 / value } else { 0.0 });
+        // At a wrong pose the mean may be negative.
+        let inverse = values.map(|value| if value > HELD * mean.max(0.0) { 1.0 / value } else { 0.0 });
         Slope { vectors, inverse }
     }
 
@@ -131,24 +136,24 @@ impl Finish<'_> {
         (0..7).for_each(|k| matrix[k][k] += if k < unknowns { UNHELD * trace } else { trace });
         // Motions that the blocks ask for, along the eigenvectors.
         let mut turned = [[0.0; 7]; 7];
-        for shift in 0..8 {
-            let larger = larger_blocks(blocks, shift);
-            // A covariance that is estimated from few blocks is itself uncertain, so that squared errors in its units are larger by this factor (Hotelling).
-            let spare = larger.len().checked_sub(unknowns + 2)?;
-            let share = 0.125 * larger.len() as f64 / (spare + 1) as f64;
-            for block in &larger {
-                let score = alone(&matrix, block);
-                let along: [f64; 7] = std::array::from_fn(|k| inverse[k] * product(&vectors[k], &score));
-                for k in 0..7 {
-                    for l in 0..7 {
-                        turned[k][l] += share * along[k] * along[l];
-                    }
+        let ways: Vec<Vec<Sums>> = (0..8).map(|shift| larger_blocks(blocks, shift)).collect();
+        if ways.iter().any(|larger| larger.len() < unknowns + 2) {
+            return None;
+        }
+        let growth = vectors.map(|vector| growth(&ways, &vector, unknowns).sqrt());
+        for block in ways.iter().flatten() {
+            let score = alone(&matrix, block);
+            let along: [f64; 7] =
+                std::array::from_fn(|k| growth[k] * inverse[k] * product(&vectors[k], &score));
+            for k in 0..7 {
+                for l in 0..7 {
+                    turned[k][l] += along[k] * along[l] / ways.len() as f64;
                 }
             }
         }
         let most = measures.lever * measures.lever;
         let cell = self.cell();
-        let finest = super::FINEST * cell;
+        let finest = FINEST * cell;
         let mut free = Vec::new();
         for k in 0..7 {
             let is_unknown = measures.with_scale || vectors[k][6].abs() < 0.5;
@@ -252,6 +257,28 @@ fn larger_blocks(blocks: &[(u64, Sums)], shift: u64) -> Vec<Sums> {
     larger
 }
 
+/// Factor of the variance along a vector. A variance that is estimated from few blocks is itself uncertain, so that squared errors in its units are larger by
+/// this factor (Hotelling). Blocks count by how much of the direction they hold: where points are dense in one place, that place alone may hold it.
+fn growth(ways: &[Vec<Sums>], vector: &[f64; 7], unknowns: usize) -> f64 {
+    let concentration = |larger: &Vec<Sums>| {
+        let (mut all, mut squares) = (0.0, 0.0);
+        for Sums { matrix, .. } in larger {
+            let element = |i: usize, j: usize| vector[i] * vector[j] * matrix[i.max(j)][i.min(j)];
+            let held: f64 = (0..7).map(|i| (0..7).map(|j| element(i, j)).sum::<f64>()).sum();
+            all += held;
+            squares += held * held;
+        }
+        squares / (all * all)
+    };
+    let mean = ways.iter().map(concentration).sum::<f64>() / ways.len() as f64;
+    // No block has a part along a known scale.
+    if mean.is_nan() {
+        return 1.0;
+    }
+    let freedom = FREEDOM / mean;
+    freedom / (freedom - unknowns as f64 - 1.0).max(1.0)
+}
+
 /// The score of a block at the pose that the others would have. It is `M·(M − m)⁻¹·g`, where `M` and `m` are the matrices of all blocks and of this one.
 fn alone(whole: &[[f64; 7]; 7], block: &Sums) -> [f64; 7] {
     // Only the lower half of the matrix of a block is filled.
@@ -278,4 +305,33 @@ fn direction(motion: &[f64; 7]) -> FreeDirection {
 fn unsigned(v: [f64; 3]) -> [f64; 3] {
     let largest = v.into_iter().fold(0.0, |m: f64, x| if x.abs() > m.abs() { x } else { m });
     times(largest.signum() / norm(v), v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks that hold the first direction as much as `held` says.
+    fn blocks(held: impl Iterator<Item = f64>) -> Vec<Sums> {
+        let block = |held| {
+            let mut sums = Sums::NONE;
+            sums.matrix[0][0] = held;
+            sums
+        };
+        held.map(block).collect()
+    }
+
+    #[test]
+    fn a_direction_that_few_blocks_hold_is_less_certain() {
+        let along = |k: usize| std::array::from_fn(|i| f64::from(u8::from(i == k)));
+        let even = [blocks((0..40).map(|_| 3.0))];
+        assert!((growth(&even, &along(0), 6) - 90.0 / 83.0).abs() < 1e-12);
+        // Five of the 40 blocks hold nearly everything: 11 degrees of freedom instead of 90.
+        let uneven = [blocks((0..40).map(|k| if k % 8 == 0 { 1e3 } else { 1e-3 }))];
+        assert!((growth(&uneven, &along(0), 6) - 11.25 / 4.25).abs() < 1e-3);
+        let one = [blocks((0..40).map(|k| if k == 0 { 1.0 } else { 0.0 }))];
+        assert_eq!(growth(&one, &along(0), 6), 2.25);
+        // A known scale.
+        assert_eq!(growth(&even, &along(6), 6), 1.0);
+    }
 }

@@ -1,6 +1,9 @@
 //! Tests of the last stage on shapes with known truth.
 
+use std::sync::Arc;
+
 use pcr99::{FreeDirection, random::Random};
+use pcr99_base::vector::distance_sq;
 
 use super::*;
 

@@ -91,7 +91,7 @@ pub(super) fn recognition(share: f64, star: &Star, rates: Rates) -> f64 {
 /// Largest number of consistent hits that is told apart.
 const MOST_COMMON: usize = 24;
 /// Largest limit of a window that is told apart.
-const MOST_HITS: usize = 128;
+const MOST_HITS: usize = 256;
 
 fn powi(base: f64, exponent: usize) -> f64 {
     let (mut power, mut square, mut left) = (1.0, base, exponent);

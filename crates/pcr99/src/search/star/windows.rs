@@ -22,6 +22,8 @@ const SMOOTH: usize = 4;
 const ABUNDANT: usize = 5;
 /// Number of stars after which chance is known well enough.
 const ENOUGH_STARS: usize = 32;
+/// Numbers of stars after which the limits are set anew.
+const UPDATES: [usize; 4] = [1, 2, 8, ENOUGH_STARS];
 /// Largest number of windows that are looked at in one star. A limit on cost.
 const MOST_WINDOWS: usize = 6;
 
@@ -32,7 +34,7 @@ pub(super) fn window_limit(expected: f64, matches: usize, least: usize) -> usize
 }
 
 /// Number of suggested scales in each bin.
-type Counts = Box<[u8; COUNTS]>;
+type Counts = Box<[u16; COUNTS]>;
 /// Length of the counts: a power of two beyond [`MOST_BINS`], so that no index needs to be checked.
 const COUNTS: usize = 1024;
 
@@ -44,12 +46,12 @@ pub(super) struct Windows {
     from: usize,
     to: usize,
     counts: Counts,
-    limits: Vec<u8>,
+    limits: Vec<u16>,
     /// Counts of all stars so far, and the number of matches that were counted.
     all: Vec<u32>,
     counted: f64,
     stars: usize,
-    /// Largest probability that a match falls into a window by chance.
+    /// Largest probability that a place of a block falls into a window by chance.
     densest: f64,
     matches: usize,
     least: usize,
@@ -121,9 +123,9 @@ impl Windows {
         (SURE / self.per_unit) as f32
     }
 
-    /// Largest number of hits that chance gives in one window, for a block of `matches`.
-    pub(super) fn most_expected(&self, matches: usize) -> f64 {
-        self.densest * matches as f64
+    /// Largest number of hits that chance gives in one window, for a block with so many places.
+    pub(super) fn most_expected(&self, places: usize) -> f64 {
+        self.densest * places as f64
     }
 
     /// Forgets what was counted: a candidate that explains some of it was found.
@@ -143,10 +145,10 @@ impl Windows {
             let chance = f64::from(sum) * per_match;
             sum -= if k >= SMOOTH { all[k - SMOOTH] } else { 0 };
             limits[k] = if k + 1 < *from {
-                u8::MAX
+                u16::MAX
             } else {
                 densest = densest.max(chance);
-                window_limit(chance * *matches as f64, *matches, *least).min(255) as u8
+                window_limit(chance * *matches as f64, *matches, *least) as u16
             };
         }
         self.densest = densest;
@@ -157,8 +159,7 @@ impl Windows {
         let counts = &mut *self.counts;
         counts[..self.to + 2].fill(0);
         for &bin in bins {
-            let count = &mut counts[usize::from(bin) % COUNTS];
-            *count += u8::from(*count < u8::MAX);
+            counts[usize::from(bin) % COUNTS] += 1;
         }
         counts[self.to] = 0;
         self.stars += 1;
@@ -167,7 +168,7 @@ impl Windows {
             self.counted += bins.len() as f64;
         }
         let is_new = (self.matches, self.least) != (bins.len(), least);
-        if is_new || (self.stars <= ENOUGH_STARS && self.stars.is_power_of_two()) {
+        if is_new || UPDATES.contains(&self.stars) {
             (self.matches, self.least) = (bins.len(), least);
             self.update();
         }
@@ -181,7 +182,7 @@ impl Windows {
         }
         let found = first_window(&self.counts[..=self.to], &self.limits[..self.to], self.next)?;
         // The window after it may hold more.
-        let held = |k: usize| u32::from(self.counts[k]) + u32::from(self.counts[k + 1]);
+        let held = |k: usize| self.counts[k] + self.counts[k + 1];
         let place = if found + 1 < self.to && held(found + 1) > held(found) { found + 1 } else { found };
         self.next = place + 2;
         self.left -= 1;

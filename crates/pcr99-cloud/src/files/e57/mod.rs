@@ -5,11 +5,20 @@
 //! simple one stops at packets that complete no point, turns intensities into colours, and has angles converted by
 //! functions that differ from machine to machine.
 
-use std::fs::File;
-use std::io::BufReader;
+mod copy;
+
+mod rest;
+mod step;
+
+mod write;
 
 use e57::{E57Reader, PointCloud, Record, RecordDataType, RecordName, RecordValue, Transform};
 
+pub(super) use copy::copy;
+pub(super) use rest::read_rest;
+pub(super) use write::write;
+
+use super::Reader;
 use super::fields::{Depth, Want, scaled};
 use crate::cloud::Cloud;
 use crate::error::{Fault, said};
@@ -62,6 +71,38 @@ pub enum E57Error {
         /// The size of the file.
         size: u64,
     },
+    /// The library that encodes the file refused it.
+    #[error("the cloud cannot be written as E57 ({cause}); write a PLY or LAS file")]
+    Encoder {
+        /// Message of the encoding library, shortened.
+        cause: String,
+    },
+    /// Doubles are too coarse where the moved points would lie.
+    #[error(
+        "moved, its coordinates reach {coordinate:e} metres, where doubles are {spacing:e} metres apart; use a transform to a place nearer to the origin"
+    )]
+    Far {
+        /// Largest coordinate, approximately.
+        coordinate: f64,
+        /// Distance of neighbouring doubles there.
+        spacing: f64,
+    },
+    /// A copy would have another scale.
+    #[error(
+        "E57 files keep their values and move by poses, which have no scale, but the transform has the scale {scale}; write a PLY or LAS file"
+    )]
+    Scale {
+        /// The scale.
+        scale: f64,
+    },
+    /// The chosen scan is not there.
+    #[error("there is no scan {number}: the file has {found}, counted from 0; `pcr99 info` lists them")]
+    NoScan {
+        /// The number that was given.
+        number: usize,
+        /// Number of scans.
+        found: usize,
+    },
     /// The integers of a scan have no room, or all values are constant.
     #[error("scan {scan} (counted from 0) has values whose range is wrong; the file is damaged")]
     Range {
@@ -70,12 +111,17 @@ pub enum E57Error {
     },
 }
 
-/// Reads all scans; `size` is that of the file.
-pub(super) fn read(reader: BufReader<File>, size: Option<u64>, want: Want) -> Result<Cloud, Fault> {
+/// Reads all scans, or one of them; `size` is that of the file.
+pub(super) fn read(
+    reader: Reader,
+    size: Option<u64>,
+    want: Want,
+    scan: Option<usize>,
+) -> Result<Cloud, Fault> {
     let size = size.ok_or_else(|| Fault::whole(E57Error::Pipe))?;
     let mut file =
         E57Reader::new(reader).map_err(|cause| Fault::whole(E57Error::File { cause: said(&cause) }))?;
-    let scans = file.pointclouds();
+    let scans = chosen(file.pointclouds(), scan)?;
     let mut columns = Vec::with_capacity(scans.len());
     for (number, scan) in scans.iter().enumerate() {
         columns.push(Columns::of(scan, number, size)?);
@@ -106,6 +152,49 @@ pub(super) fn read(reader: BufReader<File>, size: Option<u64>, want: Want) -> Re
         intensities: found.intensities,
         viewpoint: viewpoint.filter(|place| place.iter().all(|x| x.is_finite())),
     })
+}
+
+/// One of the scans if it is chosen, otherwise all.
+fn chosen(scans: Vec<PointCloud>, scan: Option<usize>) -> Result<Vec<PointCloud>, Fault> {
+    let Some(number) = scan else { return Ok(scans) };
+    let found = scans.len();
+    let scan = scans.into_iter().nth(number);
+    Ok(vec![scan.ok_or_else(|| Fault::whole(E57Error::NoScan { number, found }))?])
+}
+
+/// A scan of an E57 file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ScanInfo {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Number of points.
+    pub points: u64,
+    /// Position of the sensor in the coordinates of the file.
+    pub position: [f64; 3],
+    /// Rotation of the sensor as a quaternion w, x, y, z.
+    pub quaternion: [f64; 4],
+    /// Step of the stored coordinates, if they have one, and whether it is that of single precision.
+    pub step: Option<(f64, bool)>,
+}
+
+/// Lists the scans.
+pub(super) fn scans(reader: Reader) -> Result<Vec<ScanInfo>, Fault> {
+    let file =
+        E57Reader::new(reader).map_err(|cause| Fault::whole(E57Error::File { cause: said(&cause) }))?;
+    let info = |scan: PointCloud| {
+        let step = step::step(&scan);
+        let pose = scan.transform.unwrap_or_default();
+        let (t, q) = (pose.translation, pose.rotation);
+        ScanInfo {
+            step,
+            name: scan.name,
+            points: scan.records,
+            position: [t.x, t.y, t.z],
+            quaternion: [q.w, q.x, q.y, q.z],
+        }
+    };
+    Ok(file.pointclouds().into_iter().map(info).collect())
 }
 
 /// Columns of the values of a point.
@@ -181,7 +270,7 @@ impl Scans {
     /// Adds the points of one scan.
     fn read(
         &mut self,
-        file: &mut E57Reader<BufReader<File>>,
+        file: &mut E57Reader<Reader>,
         number: usize,
         scan: &PointCloud,
         columns: &Columns,
