@@ -2,7 +2,8 @@
 //!
 //! KEEP is a directory for files that fail. SEEDS is a directory with further valid files, for example from other programs. Each valid file is
 //! mutated at random and read as matches, points, indices and a cloud. A reader must return soon, with points or with an error of one line,
-//! and within its promise of memory. The last line of the output is a JSON object: files tried and failed, by format.
+//! and within its promise of memory. A file that can be read as a cloud is also copied with moved points: the copy must have the moved points, or
+//! there must be an error and no copy. The last line of the output is a JSON object: files tried and failed, by format.
 //!
 //! The file that is being read is KEEP/current.*, so that one that ends this process is not lost. `cargo xtask torture` starts this program
 //! again after that.
@@ -26,7 +27,10 @@ use std::{
 };
 
 use fixtures::{Kind, e57, las, npy, pcd, utm, with_checksums};
-use pcr99_cloud::{Cloud, read_cloud, read_indices, read_matches, read_points, write_cloud};
+use pcr99::Similarity;
+use pcr99_cloud::{
+    Cloud, FileError, copy_cloud, read_cloud, read_indices, read_matches, read_points, write_cloud,
+};
 
 /// The system's allocator with a record of the peak memory use.
 struct Counting;
@@ -233,12 +237,65 @@ fn tried(path: &Path, extension: &str, size: usize) -> Result<(), String> {
         match result {
             Ok(usize::MAX) => return Err("the attributes have other lengths than the points".to_owned()),
             Ok(_) => {}
-            Err(error) => {
-                let message = error.to_string();
-                if !message.starts_with('`') || message.contains('\n') || message.len() > 1500 {
-                    return Err(format!("the message is not one line that names the file: {message:?}"));
-                }
-            }
+            Err(error) => one_line(&error)?,
+        }
+    }
+    copied(path, extension)
+}
+
+/// Checks that a message is one line that begins with the name of the file.
+fn one_line(error: &FileError) -> Result<(), String> {
+    let message = error.to_string();
+    if !message.starts_with('`') || message.contains('\n') || message.len() > 1500 {
+        return Err(format!("the message is not one line that names the file: {message:?}"));
+    }
+    Ok(())
+}
+
+/// Copies a file with moved points, and reads the copy. The error says which promise was broken.
+fn copied(path: &Path, extension: &str) -> Result<(), String> {
+    let Ok(original) = read_cloud(path) else { return Ok(()) };
+    let pose = Similarity::from_quaternion(1.0, [0.8, 0.1, -0.5, 0.3], [12.0, -7.5, 3.0]);
+    let pose = pose.map_err(|error| error.to_string())?;
+    let copy = path.with_file_name("copy").with_extension(extension);
+    let result = panic::catch_unwind(|| copy_cloud(path, &copy, &pose));
+    let outcome = match result.map_err(|_| "copying panics".to_owned())? {
+        Err(_) if copy.exists() => Err("half a copy is left".to_owned()),
+        // Clouds are not written in these formats. The message names the copy.
+        Err(error) if matches!(extension, "bin" | "obj" | "pts") => {
+            let message = error.to_string();
+            if message.contains("no format that clouds are written in") { Ok(()) } else { Err(message) }
+        }
+        Err(error) => one_line(&error),
+        Ok(_) => read_cloud(&copy)
+            .map_err(|error| format!("the copy cannot be read: {error}"))
+            .and_then(|moved| compare(&original, &pose, &moved, step(&copy, extension))),
+    };
+    let _ = fs::remove_file(&copy);
+    outcome
+}
+
+/// Largest step of the coordinates in a LAS or LAZ file, from its header. Zero for other formats.
+fn step(path: &Path, extension: &str) -> f64 {
+    let header =
+        if matches!(extension, "las" | "laz") { fs::read(path).unwrap_or_default() } else { Vec::new() };
+    let steps = header.get(131..155).unwrap_or_default().chunks_exact(8);
+    steps.flat_map(<[u8; 8]>::try_from).map(f64::from_le_bytes).fold(0.0, f64::max)
+}
+
+/// Compares the points of a copy, whose coordinates have this `step`, with those that it should have.
+fn compare(original: &Cloud, pose: &Similarity, copy: &Cloud, step: f64) -> Result<(), String> {
+    if original.len() != copy.len() {
+        return Err(format!("the copy has {} points instead of {}", copy.len(), original.len()));
+    }
+    let expected: Vec<[f64; 3]> = original.points.iter().map(|point| pose.apply(*point)).collect();
+    let coordinates = || original.points.iter().chain(&expected).flatten();
+    // Single precision is kept where it moves no point by more than a millionth of the extent.
+    let reach = coordinates().filter(|x| x.is_finite()).fold(0.0_f64, |most, x| most.max(x.abs()));
+    for (k, (expected, copied)) in expected.iter().zip(&copy.points).enumerate() {
+        let is_off = |(a, b): (&f64, &f64)| a.is_finite() && !((a - b).abs() <= 2e-6 * reach + step);
+        if expected.iter().zip(copied).any(is_off) {
+            return Err(format!("point {k} of the copy is {copied:?} instead of {expected:?}"));
         }
     }
     Ok(())
