@@ -64,6 +64,8 @@ const CUT: &str = r#"[...document.querySelectorAll(".js-plotly-plot")]
 /// What concerns a printed page (A4 with the usual margins): nothing beside the paper, no text upon text, whole drawings.
 #[track_caller]
 pub(crate) fn check_on_paper(browser: &mut Browser) {
+    // People print what they see: a window that has just changed its size is drawn again first.
+    browser.wait_for(&format!("{MISFITS}.length === 0"));
     browser.call("Emulation.setEmulatedMedia", serde_json::json!({ "media": "print" }));
     let paper = serde_json::json!({ "width": 718, "height": 1047, "deviceScaleFactor": 1, "mobile": false });
     browser.call("Emulation.setDeviceMetricsOverride", paper);

@@ -12,13 +12,12 @@ const pcr99 = (function () {
     for (const query of [narrow, dark, print]) query.addEventListener("change", redraw);
   }
 
-  // Redraws when the window, a scroll bar or a font changes the size of a frame. The style sheet for paper uses --width.
+  // Redraws when the window, a scroll bar or a font changes the size of a frame.
   const frames = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       const [width, height] = [target.clientWidth, target.clientHeight];
       // There is no time to redraw for paper, and hidden frames have no size.
       if (print.matches || !width || !height) continue;
-      target.style.setProperty("--width", width);
       const drawn = target._fullLayout;
       if (Math.abs(drawn.width - width) >= 1 || Math.abs(drawn.height - height) >= 1) Plotly.Plots.resize(target);
     }
@@ -26,8 +25,16 @@ const pcr99 = (function () {
 
   // Draws or redraws.
   async function draw(frame, data, layout, config) {
+    const isNew = !frame._fullLayout;
     await Plotly.react(frame, data, layout, config);
+    measure(frame);
+    if (isNew) frame.on("plotly_afterplot", () => measure(frame));
     frames.observe(frame);
+  }
+
+  // The style sheet for paper scales a drawing by --width. It must be what is drawn: a frame may have a new size some time before its drawing has it.
+  function measure(frame) {
+    frame.style.setProperty("--width", frame._fullLayout.width);
   }
 
   // Fallback for pages without the permission to use the clipboard, such as some local files.
