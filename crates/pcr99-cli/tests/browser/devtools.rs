@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// How long an answer may take: the machine may be slow and busy, and 3-D is drawn without a graphics card.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 /// How long a browser may take to start; then it is tried once more.
 const START: Duration = Duration::from_secs(25);
 
