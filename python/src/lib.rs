@@ -13,6 +13,8 @@ mod error;
 
 mod files;
 
+mod logging;
+
 mod page;
 
 mod register;

@@ -17,7 +17,7 @@ use pcr99_plan::Deadline;
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
 
-use crate::error::Failure;
+use crate::{error::Failure, logging};
 
 /// Time between two checks for Ctrl-C: short for a person, long compared with the check itself (microseconds).
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
@@ -60,6 +60,7 @@ pub(crate) fn run_here<T: Send>(
     deadline: Deadline,
     work: impl FnOnce(StopCheck<'_>) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
+    logging::follow(py);
     let watch = Watch::new(deadline);
     let (result, interrupt) = py.detach(|| {
         let interrupt = RefCell::new(None);
@@ -128,6 +129,7 @@ fn watched<T: Send + 'static>(
     work: impl FnOnce(&Watch) -> Result<T, Failure> + Send + 'static,
     mut report: impl FnMut(Python<'_>) -> PyResult<()>,
 ) -> PyResult<T> {
+    logging::follow(py);
     let watch = Arc::new(watch);
     let (sender, mut receiver) = mpsc::channel();
     let its_watch = Arc::clone(&watch);

@@ -198,15 +198,17 @@ fn examples(work: &Path, prefix: &Path) -> Result<()> {
 
 /// Runs the programs in the documentation.
 fn documentation(work: &Path, prefix: &Path) -> Result<()> {
-    let page = fs::read_to_string(root()?.join("docs/how-to/c-and-cpp.md"))?;
-    let programs: Vec<&str> =
-        page.split("\n```cpp\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect();
-    ensure!(!programs.is_empty(), "the page about C++ has no program");
-    for (k, text) in programs.into_iter().enumerate() {
-        let source = work.join(format!("page{k}.cpp"));
-        fs::write(&source, text)?;
-        run(&compiled(work, prefix, &source, &[])?, prefix, work)
-            .context("a program of docs/how-to/c-and-cpp.md")?;
+    for name in ["c-and-cpp", "see-why"] {
+        let page = fs::read_to_string(root()?.join(format!("docs/how-to/{name}.md")))?;
+        let programs: Vec<&str> =
+            page.split("\n```cpp\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect();
+        ensure!(!programs.is_empty(), "the page `{name}` has no program in C++");
+        for (k, text) in programs.into_iter().enumerate() {
+            let source = work.join(format!("{name}{k}.cpp"));
+            fs::write(&source, text)?;
+            run(&compiled(work, prefix, &source, &[])?, prefix, work)
+                .with_context(|| format!("a program of docs/how-to/{name}.md"))?;
+        }
     }
     Ok(())
 }

@@ -17,16 +17,16 @@ pcr99-cloud → pcr99-base, pcr99
 pcr99-baselines → pcr99-base, pcr99
 pcr99-document → pcr99, pcr99-cloud
 pcr99-graph → pcr99-base
-pcr99-plan → pcr99, pcr99-cloud, pcr99-baselines
-pcr99-c → pcr99, pcr99-cloud, pcr99-document, pcr99-plan
+pcr99-plan → pcr99-base, pcr99, pcr99-cloud, pcr99-baselines
+pcr99-c → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-plan
 pcr99-batch → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-plan
 pcr99-page → pcr99-base, pcr99, pcr99-cloud, pcr99-document
 pcr99-web → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-page, pcr99-plan
 pcr99-assemble → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-graph, pcr99-plan, pcr99-batch, pcr99-page
 pcr99-lab → pcr99-base, pcr99, pcr99-baselines
 pcr99-report → pcr99-base, pcr99, pcr99-lab, pcr99-page
-pcr99-cli → pcr99, pcr99-cloud, pcr99-document, pcr99-graph, pcr99-plan, pcr99-batch, pcr99-page, pcr99-assemble, pcr99-lab, pcr99-report
-pcr99-python → pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-cli
+pcr99-cli → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-graph, pcr99-plan, pcr99-batch, pcr99-page, pcr99-assemble, pcr99-lab, pcr99-report
+pcr99-python → pcr99-base, pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-cli
 ";
 
 /// Further crates of this workspace that only the tests of a crate use.
@@ -36,7 +36,7 @@ pcr99-batch → pcr99-lab
 ";
 
 /// What the core may depend on. It must build fast on every machine and compute the same on every processor.
-const CORE_DEPENDENCIES: [&str; 5] = ["libm", "pcr99-base", "rand_pcg", "rayon", "thiserror"];
+const CORE_DEPENDENCIES: [&str; 6] = ["libm", "log", "pcr99-base", "rand_pcg", "rayon", "thiserror"];
 
 /// The laboratory. Without its feature `lab`, the program must not depend on it.
 const LABORATORY: [&str; 2] = ["pcr99-lab", "pcr99-report"];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pcr99::{Scale, Status};
+use pcr99_base::logging;
 use pcr99_cloud::{PreparedCloud, RegisterParams, register::refine, verify::Assessment};
 use rayon::prelude::*;
 
@@ -56,7 +57,7 @@ fn one(pair: &Rejudged, map: &Map, scans: &[Scan], scale: Scale, clouds: Clouds<
     }
     let initial = uncentered(&start, from.center, to.center);
     let params = RegisterParams::new().with_scale(scale).with_voxel(voxel).ok()?;
-    let found = refine(&cloud, &other, &initial, &params).ok()?;
+    let found = logging::silent(|| refine(&cloud, &other, &initial, &params)).ok()?;
     if found.status != Status::Registered {
         return None;
     }

@@ -17,7 +17,8 @@
 //! | wall-clock time, stage by stage | [`clock`] |
 //! | files that are complete or not there (feature `files`) | `output_file` |
 //! | lines of JSON with a checksum | [`sealed`] |
-//! | characters that change the direction of text | [`text`] |
+//! | what is told about decisions, through the crate `log` | [`logging`] |
+//! | numbers in text, and characters that change its direction | [`text`] |
 //!
 //! # Guarantees
 //!
@@ -38,6 +39,8 @@ pub mod eigen;
 pub mod kernel;
 
 pub mod least_squares;
+
+pub mod logging;
 
 #[cfg(feature = "files")]
 pub mod output_file;

@@ -1,6 +1,8 @@
-//! Characters that change how other characters are shown.
+//! Text for people: short numbers, and characters that change how others are shown.
 
 use std::borrow::Cow;
+
+use crate::Similarity;
 
 /// Whether a character changes the direction of text. In a name, it can make the rest of a message or of a page read backwards.
 ///
@@ -27,9 +29,50 @@ pub fn without_direction_marks(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// A number with six significant digits.
+///
+/// ```
+/// assert_eq!([0.5, 1234.5678, 3e-9].map(pcr99_base::text::shown), ["0.5", "1234.568", "3.00000e-9"]);
+/// ```
+pub fn shown(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) {
+        let before_point = libm::log10(x.abs().max(1.0)) as usize + 1;
+        let text = format!("{x:.*}", 7_usize.saturating_sub(before_point));
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    } else {
+        format!("{x:.5e}")
+    }
+}
+
+/// A fraction in percent, without decimals.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.0} %", 100.0 * fraction)
+}
+
+/// Rotation angle, translation and scale of a transform in a few words.
+pub fn motion(transform: &Similarity) -> String {
+    let r = transform.rotation();
+    let cosine = 0.5 * (r[0][0] + r[1][1] + r[2][2] - 1.0);
+    let degrees = libm::acos(cosine.clamp(-1.0, 1.0)).to_degrees();
+    let [x, y, z] = transform.translation().map(shown);
+    format!("rotation {degrees:.1}°, translation ({x}, {y}, {z}), scale {}", shown(transform.scale()))
+}
+
+/// A number with its noun.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_motion_in_a_few_words() {
+        let quarter =
+            Similarity::from_quaternion(2.0, [1.0, 0.0, 0.0, 1.0], [1.0, 0.0, -3.5]).expect("a similarity");
+        assert_eq!(motion(&quarter), "rotation 90.0°, translation (1, 0, -3.5), scale 2");
+    }
 
     #[test]
     fn marks_are_spelled_out_and_letters_stay() {

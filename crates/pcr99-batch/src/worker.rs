@@ -12,6 +12,7 @@ use std::{
 };
 
 use pcr99::{Clock, Correspondences, Seconds};
+use pcr99_base::logging;
 use pcr99_cloud::{read_matches, read_transform};
 use pcr99_document::Document;
 use pcr99_plan::Solvers;
@@ -78,7 +79,8 @@ impl Worker {
         };
         let files = row.files(base);
         let (clouds, solvers) = (&*self.clouds, &mut self.solvers);
-        let mut work = || solve(row, &files, clouds, solvers, &stop);
+        // Pairs run at the same time: what they tell would be in no order.
+        let mut work = || logging::silent(|| solve(row, &files, clouds, solvers, &stop));
         let solved = guarded(|| match &self.pool {
             Some(pool) => pool.install(work),
             None => work(),

@@ -49,6 +49,15 @@
 // The pose as an edge of g2o, from vertex 0 (target) to vertex 1 (source).
 #define PCR99_TEXT_G2O 7
 
+// Level of `pcr99_set_log`: no lines.
+#define PCR99_LOG_OFF 0
+
+// Level of `pcr99_set_log`: what was decided.
+#define PCR99_LOG_INFO 1
+
+// Level of `pcr99_set_log`: also why, with candidates, rounds of the search and doubts.
+#define PCR99_LOG_DEBUG 2
+
 // What a call returns. Everything but `PCR99_CODE_OK` is a failure, whose message `pcr99_last_error` returns. Outputs are untouched then.
 typedef enum pcr99_code {
     // Success. A transform that cannot be relied on is a success, too: see `pcr99_summary.status`.
@@ -222,6 +231,10 @@ typedef struct pcr99_matches {
     const double *standard_deviations;
 } pcr99_matches;
 
+// Function that gets a line, with its level and the pointer `user` of the caller. The line is UTF-8 without a line feed, and lives as long as the call. The function is
+// never called by two threads at once, but not always by the thread of the caller. It must not throw. Calls of this library that it makes itself tell nothing.
+typedef void (*pcr99_log_line)(uint32_t level, const char *line, void *user);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -382,6 +395,15 @@ enum pcr99_code pcr99_assess(const struct pcr99_matches *matches,
                              const double *transform,
                              double threshold,
                              struct pcr99_result *result);
+
+// Calls `line` from now on with each line up to `level`, which is one of `PCR99_LOG_…`. It holds for all threads. With null or with `PCR99_LOG_OFF`, no function
+// is called any more once this call has returned. Results do not depend on it.
+//
+// # Safety
+// `line` is null or a function that may be called with `user` until the next call of `pcr99_set_log` has returned.
+enum pcr99_code pcr99_set_log(pcr99_log_line line,
+                              uint32_t level,
+                              void *user);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -41,6 +41,21 @@ inline void check(pcr99_code code) {
     if (code != PCR99_CODE_OK) throw Error(code, pcr99_last_error());
 }
 
+using LogFunction = std::function<void(std::uint32_t level, const char* line)>;
+
+// The function that gets the lines. It lives until the end of the program, because threads may still call it then.
+inline LogFunction& log_function() {
+    static auto* const function = new LogFunction;
+    return *function;
+}
+
+inline void pass_line(std::uint32_t level, const char* line, void* function) noexcept {
+    try {
+        (*static_cast<LogFunction*>(function))(level, line);
+    } catch (...) {  // A line that cannot be shown ends no search.
+    }
+}
+
 template <class Scalar>
 constexpr std::uint32_t scalar_type() {
     static_assert(std::is_same_v<Scalar, double> || std::is_same_v<Scalar, float>, "coordinates are double or float");
@@ -71,6 +86,15 @@ struct has_points<T, std::void_t<decltype(std::declval<const T&>().points.data()
                                  decltype(std::declval<const T&>().points.size())>> : std::true_type {};
 
 }  // namespace detail
+
+/// Calls `function` with a line for each decision of the library, from any thread but never from two at once: what was decided with `PCR99_LOG_INFO`, and also why
+/// with `PCR99_LOG_DEBUG`. An empty function ends that. Exceptions of the function are ignored. Results do not depend on it.
+inline void set_log(std::function<void(std::uint32_t level, const char* line)> function, std::uint32_t level = PCR99_LOG_INFO) {
+    detail::check(pcr99_set_log(nullptr, PCR99_LOG_OFF, nullptr));
+    auto& kept = detail::log_function();
+    kept = std::move(function);
+    if (kept) detail::check(pcr99_set_log(&detail::pass_line, level, &kept));
+}
 
 /// A view of points in memory of the caller, which is not copied until a call reads it.
 ///

@@ -10,6 +10,7 @@
 //! | arrays of the caller | `points` |
 //! | options, and which values mean the default | `options` |
 //! | a callback that ends a search | `stop` |
+//! | a callback that gets a line for each decision | `told` |
 //! | registration of matches | `solve` |
 //! | clouds, their registration and refinement | `cloud` |
 //! | what a result says | `result` |
@@ -23,6 +24,7 @@ mod points;
 mod result;
 mod solve;
 mod stop;
+mod told;
 
 use std::ffi::{CStr, c_char};
 
@@ -45,6 +47,7 @@ pub use result::{
 };
 pub use solve::{pcr99_assess, pcr99_solve, pcr99_solver_free, pcr99_solver_new};
 pub use stop::pcr99_stop_check;
+pub use told::{PCR99_LOG_DEBUG, PCR99_LOG_INFO, PCR99_LOG_OFF, pcr99_log_line, pcr99_set_log};
 
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(text) => text,

@@ -237,6 +237,67 @@ static void mistakes() {
     CHECK(pcr99_result_free(result) == PCR99_CODE_OK);
 }
 
+static void log_lines() {
+    const Problem p = problem(400);
+    std::vector<Point> source;
+    const std::vector<Point> target = hills();
+    for (const Point& b : target) source.push_back({7.0 - b[1], b[0], b[2] - 2.0});
+    const pcr99::Cloud a(source), b(target);
+    pcr99::SolveOptions unknown;
+    unknown.scale = pcr99::Scale::unknown();
+    const pcr99::Result silent = pcr99::solve(p.source, p.target, unknown);
+
+    using Line = std::pair<std::uint32_t, std::string>;
+    std::vector<Line> lines;
+    const auto keep = [&](std::uint32_t level, const char* line) { lines.emplace_back(level, line); };
+    const auto has = [&](std::uint32_t level, const std::string& begin) {
+        for (const Line& line : lines)
+            if (line.first == level && line.second.compare(0, begin.size(), begin) == 0) return true;
+        return false;
+    };
+    pcr99::set_log(keep, PCR99_LOG_DEBUG);
+    const pcr99::Result told = pcr99::solve(p.source, p.target, unknown);
+    CHECK(told.transform() == silent.transform() && told.inliers() == silent.inliers());
+    CHECK(told.reason() == silent.reason() && told.accuracy() == silent.accuracy());
+    CHECK(has(PCR99_LOG_INFO, "400 matches; method default, scale unknown, threshold from the data"));
+    CHECK(has(PCR99_LOG_INFO, "threshold ") && has(PCR99_LOG_INFO, "no doubt: " + told.reason()));
+    CHECK(has(PCR99_LOG_DEBUG, "candidate 1: ") && has(PCR99_LOG_DEBUG, "search with threshold "));
+
+    // The same lines in the same order, whatever the number of threads.
+    std::vector<Line> alone;
+    for (std::size_t threads : {1, 3}) {
+        lines.clear();
+        pcr99::RegisterOptions options;
+        options.threads = threads;
+        CHECK(pcr99::register_clouds(pcr99::Cloud(source), pcr99::Cloud(target), options));
+        CHECK(has(PCR99_LOG_INFO, "voxel ") && has(PCR99_LOG_INFO, "round 1: ") && has(PCR99_LOG_INFO, "no doubt: "));
+        CHECK(has(PCR99_LOG_DEBUG, "refined in ") && has(PCR99_LOG_DEBUG, "search with threshold "));
+        if (threads == 1) alone = lines;
+    }
+    CHECK(lines == alone);
+
+    // Only decisions; and a function that calls the library, throws, and cannot replace itself.
+    lines.clear();
+    int calls = 0;
+    pcr99::set_log([&](std::uint32_t level, const char* line) {
+        keep(level, line);
+        if (++calls == 1) {
+            CHECK(pcr99_set_log(nullptr, PCR99_LOG_OFF, nullptr) == PCR99_CODE_INVALID_ARGUMENT);
+            pcr99::solve(p.source, p.target, unknown);
+        }
+        throw std::logic_error("ignored");
+    });
+    CHECK(pcr99::solve(p.source, p.target, unknown).transform() == silent.transform());
+    CHECK(!lines.empty() && !has(PCR99_LOG_DEBUG, "") && calls == static_cast<int>(lines.size()));
+    CHECK(lines.front().second.find("400 matches") == 0 && lines[1].second.find("threshold ") == 0);
+
+    lines.clear();
+    pcr99::set_log({});
+    pcr99::solve(p.source, p.target, unknown);
+    CHECK(lines.empty());
+    CHECK(pcr99_set_log([](std::uint32_t, const char*, void*) {}, 7, nullptr) == PCR99_CODE_INVALID_ARGUMENT);
+}
+
 int main(int count, char** arguments) {
     if (count != 2) {
         std::cerr << "usage: checks DIRECTORY\n";
@@ -245,6 +306,7 @@ int main(int count, char** arguments) {
     matches(arguments[1]);
     clouds();
     mistakes();
+    log_lines();
     std::cout << (failures == 0 ? "all checks hold" : "checks failed") << '\n';
     return failures == 0 ? 0 : 1;
 }

@@ -7,9 +7,11 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use pcr99::{Counters, Covariance, Evidence, Registration, Similarity, Status};
+use pcr99::{Counters, Covariance, Registration, Similarity, Status};
 use pcr99_cloud::{CloudRegistration, OutputFile};
 use pcr99_document::{Document, LocalTransform};
+
+pub(crate) use pcr99_base::text::{counted, percent, shown};
 
 use crate::{args::Format, say};
 
@@ -149,7 +151,7 @@ pub(crate) fn cloud_summary(found: &CloudRegistration) -> String {
             "  matches      {}, of which {} agree; {}",
             matches.matches,
             matches.inliers.len(),
-            evidence(&matches.evidence)
+            matches.evidence.false_alarms()
         );
     }
     let _ = writeln!(text, "  time         {} ms", milliseconds(found.seconds.total));
@@ -182,7 +184,7 @@ pub(crate) fn match_summary(method: &str, found: &Registration) -> String {
         text += &accuracy_lines(found.target_from_source.as_ref(), found.covariance.as_ref());
     }
     if let Some(found) = &found.evidence {
-        let _ = writeln!(text, "  evidence     {}; inliers {}", evidence(found), places(found.inlier_places));
+        let _ = writeln!(text, "  evidence     {}; inliers {}", found.false_alarms(), found.places());
     }
     // A transform from elsewhere was not searched for.
     if found.counters != Counters::default() {
@@ -225,25 +227,6 @@ fn transform_lines(model: Option<&Similarity>, status: Status) -> String {
     text
 }
 
-/// Expected number of false alarms, as a power of ten.
-pub(crate) fn evidence(evidence: &Evidence) -> String {
-    if evidence.log10_nfa == f64::NEG_INFINITY {
-        "no false alarms expected".to_owned()
-    } else {
-        format!("10^{:.1} false alarms expected", evidence.log10_nfa)
-    }
-}
-
-/// Number of places of the inliers.
-pub(crate) fn places(inlier_places: usize) -> String {
-    match inlier_places {
-        1 => "at 1 place".to_owned(),
-        // Counting stops here.
-        Evidence::MOST_COUNTED.. => format!("at {inlier_places} or more distinct places"),
-        some => format!("at {some} distinct places"),
-    }
-}
-
 /// Amount of work of a search.
 pub(crate) fn searched(found: &Registration) -> String {
     let counters = found.counters;
@@ -253,11 +236,6 @@ pub(crate) fn searched(found: &Registration) -> String {
         (0, triplets) => format!("{}, {hypotheses}", counted(triplets, "triplet", "triplets")),
         (pairs, _) => format!("{}, {hypotheses}", counted(pairs, "pair", "pairs")),
     }
-}
-
-/// A number with its noun.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Total time in milliseconds, with the time of each stage.
@@ -298,24 +276,8 @@ fn aligned(rows: [[String; 4]; 4]) -> String {
     text
 }
 
-/// A fraction in percent, without decimals.
-pub(crate) fn percent(fraction: f64) -> String {
-    format!("{:.0} %", 100.0 * fraction)
-}
-
 /// Seconds in milliseconds.
 pub(crate) fn milliseconds(seconds: f64) -> String {
     let ms = 1e3 * seconds;
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.0}") }
-}
-
-/// A number with six significant digits.
-pub(crate) fn shown(x: f64) -> String {
-    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) {
-        let before_point = x.abs().max(1.0).log10() as usize + 1;
-        let text = format!("{x:.*}", 7_usize.saturating_sub(before_point));
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-    } else {
-        format!("{x:.5e}")
-    }
 }

@@ -20,8 +20,12 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Whether progress is printed as plain lines.
 static PLAIN: AtomicBool = AtomicBool::new(false);
 
-/// Chooses how progress is shown from now on.
-pub(crate) fn show(progress: Progress) {
+/// Whether there is no line that changes, because other lines would break it.
+static STILL: AtomicBool = AtomicBool::new(false);
+
+/// Chooses how progress is shown from now on; `is_verbose` says that other lines are printed meanwhile.
+pub(crate) fn show(progress: Progress, is_verbose: bool) {
+    STILL.store(is_verbose, Ordering::Relaxed);
     PLAIN.store(progress == Progress::Plain, Ordering::Relaxed);
 }
 
@@ -30,9 +34,13 @@ pub(crate) fn is_plain() -> bool {
     PLAIN.load(Ordering::Relaxed)
 }
 
-/// Where a progress bar is drawn: nowhere when `quiet`, and nowhere when plain lines take its place.
+/// Where a progress bar is drawn: nowhere when `quiet`, and nowhere when lines take its place.
 pub(crate) fn target(quiet: bool) -> ProgressDrawTarget {
-    if quiet || is_plain() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+    if quiet || is_plain() || STILL.load(Ordering::Relaxed) {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    }
 }
 
 /// Time between two plain lines.

@@ -4,6 +4,7 @@ use pcr99::{
     Clock, Correspondences, Positive, Registration, Similarity, Status,
     stop::{StopCheck, StopRequest},
 };
+use pcr99_base::info;
 use pcr99_baselines::Solvers;
 use pcr99_cloud::{CloudRegistration, PreparedCloud, Refinement, RegisterError, register::SharedStopCheck};
 
@@ -80,7 +81,9 @@ impl AssessPlan {
             }
             None => pairs,
         };
+        info!("{} matches; judges the given transform", pairs.len());
         let mut found = pcr99::assess(pairs, &self.transform, threshold);
+        found.tell(self.search.threshold());
         clock.lap("evidence");
         found.seconds = match &searched {
             Some(searched) => clock.stop().preceded_by(&searched.seconds),
@@ -158,6 +161,7 @@ impl VerifyPlan {
         target: &PreparedCloud,
         stop: SharedStopCheck<'_>,
     ) -> Result<Verified, RegisterError> {
+        info!("judges the given pose, and looks for others");
         let mut found = self.judge.run(source, target, stop)?;
         // Inside, the pose passed through other coordinates, which rounds it.
         if found.target_from_source.is_some() {
@@ -169,6 +173,9 @@ impl VerifyPlan {
         found.covariance = None;
         let overlaps = found.assessment.is_some_and(|fit| fit.overlap_source.max(fit.overlap_target) > 0.0);
         let goes_on = overlaps && found.stopped.is_none();
+        if goes_on {
+            info!("refines the given pose, to tell how far it is off");
+        }
         let refined = goes_on.then(|| self.refine.run(source, target, stop)).transpose()?;
         if let Some(stopped) = refined.as_ref().and_then(|refined| refined.stopped) {
             found.stopped = found.stopped.or(Some(stopped));

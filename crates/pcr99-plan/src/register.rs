@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use pcr99::{Scale, Similarity};
+use pcr99_base::info;
 use pcr99_cloud::{
     CloudRegistration, PreparedCloud, RegisterError, RegisterParams, register::SharedStopCheck,
     register_until,
@@ -89,6 +90,7 @@ impl RegisterPlan {
         target: &PreparedCloud,
         stop: SharedStopCheck<'_>,
     ) -> Result<CloudRegistration, RegisterError> {
+        info!("options: {self}");
         register_until(source, target, &self.params, stop)
     }
 }

@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use pcr99::{Correspondences, Params, Positive, Registration, Scale, Vertical, paper, stop::StopCheck};
+use pcr99_base::info;
 use pcr99_baselines::{Method, Solvers};
 
 use crate::{
@@ -139,6 +140,7 @@ impl SolvePlan {
         } else {
             pairs
         };
+        info!("{} matches; {self}", pairs.len());
         let found = match &self.params {
             MethodParams::Default(params) => solvers.solve_default(pairs, self.scale, params, stop)?,
             MethodParams::Paper(params) => solvers.solve_paper(pairs, self.scale, params, stop)?,
@@ -146,7 +148,15 @@ impl SolvePlan {
                 solvers.solve(self.method, pairs, self.scale, *threshold, self.seed, stop)?
             }
         };
-        Ok(found.with_covariance(pairs, self.scale))
+        // The default method tells what it found.
+        if self.method != Method::Default {
+            found.tell(self.threshold());
+        }
+        let found = found.with_covariance(pairs, self.scale);
+        if let Some(covariance) = &found.covariance {
+            info!("accuracy: {}", covariance.accuracy());
+        }
+        Ok(found)
     }
 }
 

@@ -97,6 +97,8 @@ mod search;
 
 pub mod stop;
 
+mod told;
+
 mod vertical;
 
 pub use assess::assess;
@@ -127,6 +129,11 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct RepositoryReadme;
+
+/// Runs the example of the page on logs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/see-why.md")]
+struct LogPage;
 
 /// Compiles the example of the page on control points.
 #[cfg(doctest)]

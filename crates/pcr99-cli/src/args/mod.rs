@@ -1,6 +1,6 @@
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use pcr99_page::ReportHead;
 
@@ -59,9 +59,9 @@ pub struct Args {
     /// Print only the result and errors.
     #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub quiet: bool,
-    /// Describe the steps and their outcome on standard error.
-    #[arg(short, long, global = true, display_order = LAST)]
-    pub verbose: bool,
+    /// Say on standard error what was decided; with -vv, also why.
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST)]
+    pub verbose: u8,
     /// How to show progress on standard error: `auto`, a line that changes, on a terminal only, or `plain`, a new line every ten seconds, in log files too.
     // Descriptions of the values would make the help of every command three times as long.
     #[arg(

@@ -100,7 +100,7 @@ impl Watcher<'_> {
 
     fn tell(&mut self, what: &str) {
         self.busy = None;
-        if self.args.verbose {
+        if self.args.verbose > 0 {
             say(&format!("{what} ({:.1} s)", self.start.elapsed().as_secs_f64()));
         } else {
             self.busy = Some(Busy::start(what.to_owned(), self.args.quiet));

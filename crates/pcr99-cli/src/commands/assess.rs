@@ -3,6 +3,7 @@
 use std::mem;
 
 use anyhow::Result;
+use pcr99_base::info;
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
 use pcr99_plan::{AssessPlan, Assessed, Solvers};
@@ -12,9 +13,9 @@ use crate::{
     Outcome,
     args::{Args, Assess},
     input::{self, Given},
-    output::{self, Sink, counted},
+    output::{self, Sink, counted, stage_times},
     page::{self, PageFile},
-    say, verbose,
+    say,
     watch::{Busy, Watch},
 };
 
@@ -34,9 +35,7 @@ pub(super) fn run(options: &Assess, args: &Args) -> Result<Outcome> {
     drop(watch);
     let found = &mut assessed.found;
     found.seconds = mem::take(&mut found.seconds).preceded_by(&given.seconds);
-    if args.verbose {
-        say(verbose::of_matches(found, options.threshold).trim_end());
-    }
+    info!("time: {}", stage_times(&found.seconds));
     let result = match options.printed.json {
         true => {
             let inputs = Inputs::matches(&page::path_text(&options.pairs));

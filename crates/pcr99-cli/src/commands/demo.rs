@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use pcr99::{Clock, Correspondences, Registration, Seconds, Similarity};
+use pcr99_base::info;
 use pcr99_lab::{Errors, Problem, ScaleChoice};
 use pcr99_page::RegistrationView;
 use pcr99_plan::{GivenScale, SolveOptions, SolvePlan, Solvers};
@@ -12,11 +13,10 @@ use crate::{
     Outcome,
     args::{Args, Demo},
     input,
-    output::{Sink, milliseconds, searched, shown, verdict},
+    output::{Sink, milliseconds, searched, shown, stage_times, verdict},
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
-    verbose,
     watch::Watch,
 };
 
@@ -88,16 +88,11 @@ fn solve(
     let pairs = Correspondences::new(&problem.source, &problem.target)?;
     clock.lap(Seconds::PREPARING);
     let preparing = clock.stop();
-    if args.verbose {
-        say(&format!("{} matches; {plan}", pairs.len()));
-    }
     let watch = Watch::start(plan.deadline(), args.quiet);
     let mut found = plan.run(&pairs, solvers, &|| watch.check())?;
     drop(watch);
     found.seconds = found.seconds.preceded_by(&preparing);
-    if args.verbose {
-        say(verbose::of_matches(&found, Some(THRESHOLD)).trim_end());
-    }
+    info!("time: {}", stage_times(&found.seconds));
     Ok(found)
 }
 

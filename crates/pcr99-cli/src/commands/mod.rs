@@ -30,11 +30,12 @@ use crate::{
     Outcome,
     args::{Args, Command},
     output::{Sink, print_help},
-    watch,
+    verbose, watch,
 };
 
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
-    watch::show(args.progress);
+    verbose::listen(args.verbose);
+    watch::show(args.progress, args.verbose > 0);
     match &args.command {
         #[cfg(feature = "lab")]
         Command::Demo(options) => demo::run(options, args),

@@ -10,7 +10,7 @@ use crate::{
     watch::{self, Lines, PROGRESS_DELAY},
 };
 
-/// A progress bar with the remaining time on a terminal; with `--progress plain`, and with `--verbose` where there is no terminal, lines.
+/// A progress bar with the remaining time on a terminal; lines with `--progress plain` and with `--verbose`.
 pub(super) struct Bar {
     bar: ProgressBar,
     lines: Lines,
@@ -23,7 +23,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template("[{wide_bar}] {pos} of {len} pairs{msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        let lines = Lines::new(!args.quiet && (watch::is_plain() || (args.verbose && bar.is_hidden())));
+        let lines = Lines::new(!args.quiet && (watch::is_plain() || (args.verbose > 0)));
         Self { lines, bar, start: Instant::now() }
     }
 

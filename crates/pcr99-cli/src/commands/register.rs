@@ -4,6 +4,7 @@ use std::{hint::black_box, mem, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use pcr99::{Clock, Seconds, stop::StopRequest};
+use pcr99_base::info;
 use pcr99_cloud::{
     Cloud, CloudFormat, CloudRegistration, PreparedCloud, RawCloud, points_unit_hint, read_cloud,
     read_transform,
@@ -17,11 +18,10 @@ use super::moved;
 use crate::{
     Outcome,
     args::{Args, Format, Place, Register},
-    output::{self, Sink, shown},
+    output::{self, Sink, shown, stage_times},
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
-    verbose,
     watch::{Busy, Watch},
 };
 
@@ -120,9 +120,6 @@ fn search(
     let mut clouds = read_both([&options.source, &options.target], args.quiet)?;
     clock.lap(Seconds::READING);
     let watch = Watch::start(deadline, args.quiet);
-    if args.verbose {
-        say(&format!("options: {plan}"));
-    }
     let hint = points_unit_hint(&clouds[0].points, &clouds[1].points);
     let viewpoints = [options.source_viewpoint, options.target_viewpoint];
     let paths = [options.source.as_path(), options.target.as_path()];
@@ -140,9 +137,7 @@ fn search(
     if let Some(hint) = hint.filter(|_| is_known && !found.is_registered() && !args.quiet) {
         say(&format!("note: {hint}"));
     }
-    if args.verbose {
-        say(verbose::of_clouds(&found, plan.params()).trim_end());
-    }
+    info!("time: {}", stage_times(&found.seconds));
     Ok((found, clouds))
 }
 
@@ -231,7 +226,8 @@ fn note_voxel(voxel: f64, found: &CloudRegistration) {
         let distinct = cloud.points - cloud.not_finite - cloud.duplicates;
         10 * cloud.sampled > 9 * distinct
     };
-    if verbose::is_coarser(found.voxel, voxel) {
+    // By more than rounding.
+    if found.voxel > 1.001 * voxel {
         say(&format!(
             "note: `voxel` {} would leave too many points; {} was used instead",
             number_text(voxel),

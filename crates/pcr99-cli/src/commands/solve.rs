@@ -1,7 +1,8 @@
 //! `pcr99 solve`: the transform from a file of matches.
 
 use anyhow::Result;
-use pcr99::{Doubt, Positive, Registration};
+use pcr99::{Doubt, Registration};
+use pcr99_base::info;
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
 use pcr99_plan::{Deadline, GivenScale, SolvePlan, Solvers};
@@ -10,11 +11,10 @@ use crate::{
     Outcome,
     args::{Args, Format, Solve},
     input::{self, Given},
-    output::{self, Sink},
+    output::{self, Sink, stage_times},
     page::{self, PageFile},
     say,
     terminal::{Matches, Scene, Terminal, picture},
-    verbose,
     watch::{Busy, Watch},
 };
 
@@ -64,27 +64,20 @@ fn search(plan: &SolvePlan, deadline: Deadline, given: &Given, args: &Args) -> R
         say(&format!("note: method `{}` does not use the weights of the matches", plan.method()));
     }
     let watch = Watch::start(deadline, args.quiet);
-    if args.verbose {
-        say(&format!("{} matches; {plan}", given.pairs.len()));
-    }
     let mut found = plan.run(&given.pairs, &mut Solvers::new(), &|| watch.check())?;
     drop(watch);
     found.seconds = found.seconds.preceded_by(&given.seconds);
-    if args.verbose {
-        say(verbose::of_matches(&found, plan.threshold().map(Positive::get)).trim_end());
-    }
+    info!("time: {}", stage_times(&found.seconds));
     Ok(found)
 }
 
 /// What the caller should know about the result: a threshold that was reduced, and a scale that may be wrong.
 fn notes(options: &Solve, plan: &SolvePlan, found: &Registration) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(given) =
-        plan.threshold().map(Positive::get).filter(|given| verbose::is_reduced(*given, found))
-    {
+    if let Some(given) = plan.threshold().filter(|given| found.has_reduced(*given)) {
         notes.push(format!(
             "note: the threshold {} was reduced to {}, because a larger one could not tell the matches apart",
-            output::shown(given),
+            output::shown(given.get()),
             output::shown(found.threshold)
         ));
     }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use pcr99::{Clock, Seconds};
+use pcr99_base::info;
 use pcr99_cloud::{Cloud, register::with_threads};
 use pcr99_document::{Document, Inputs};
 use pcr99_page::RegistrationView;
@@ -11,9 +12,9 @@ use super::{apply, register};
 use crate::{
     Outcome,
     args::{Args, Verify},
-    output::{self, Sink, percent, shown},
+    output::{self, Sink, percent, shown, stage_times},
     page::{self, PageFile},
-    say, verbose,
+    say,
     watch::Watch,
 };
 
@@ -70,9 +71,7 @@ fn judge(plan: &VerifyPlan, options: &Verify, args: &Args) -> Result<(Verified, 
     let mut verified = plan.run(&source, &target, &|| watch.check())?;
     drop(watch);
     verified.found.seconds = verified.found.seconds.preceded_by(&input);
-    if args.verbose {
-        say(verbose::of_clouds(&verified.found, plan.params()).trim_end());
-    }
+    info!("time: {}", stage_times(&verified.found.seconds));
     Ok((verified, clouds))
 }
 

@@ -595,11 +595,16 @@ fn verbose_speaks_on_standard_error_only() {
     ] {
         let verbose = place.run(&format!("solve m.csv --json --verbose {args}")).with_status(0);
         for word in
-            [["100 matches; "].as_slice(), &words, &["\nthreshold ", "\ncandidate 1: ", "\nno doubt\n"]]
-                .concat()
+            [["100 matches; "].as_slice(), &words, &["\nthreshold ", "\nno doubt: ", "\ntime: "]].concat()
         {
             assert!(verbose.err.contains(word), "{word}: {}", verbose.err);
         }
+        assert!(!verbose.err.contains("candidate"), "{}", verbose.err);
+        let more = place.run(&format!("solve m.csv --json -vv {args}")).with_status(0);
+        assert_eq!(timeless(more.json()), timeless(verbose.json()));
+        assert!(more.err.contains("\ncandidate 1: "), "{}", more.err);
+        let is_default = !args.contains("paper");
+        assert_eq!(more.err.contains("\nsearch with threshold "), is_default, "{}", more.err);
     }
 }
 

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 use pcr99::{Scale, Similarity, Vertical};
 
+use super::{PoseCandidate, judge::own_doubt, search::Candidate};
 use crate::{prepare::PreparedCloud, verify::Assessment};
 
 /// Converts between the caller's source and target and the moving and the fixed cloud.
@@ -96,6 +97,22 @@ impl Exchange {
     pub(super) fn points_out(&self, [moving, fixed]: [[f64; 3]; 2]) -> [[f64; 3]; 2] {
         let [a, b] = self.centers;
         self.pair([shift(a).apply(moving), shift(b).apply(fixed)])
+    }
+
+    /// Target units per source unit, from fixed units per moving unit.
+    pub(super) fn scale_out(&self, scale: f64) -> f64 {
+        if self.is_exchanged { 1.0 / scale } else { scale }
+    }
+
+    /// A candidate with the pose from source to target.
+    pub(super) fn candidate_out(&self, candidate: &Candidate) -> PoseCandidate {
+        PoseCandidate {
+            target_from_source: self.pose_out(&candidate.pose),
+            inlier_count: candidate.inliers,
+            evidence: candidate.evidence,
+            assessment: self.fit_out(candidate.votes.assessment),
+            doubt: own_doubt(candidate),
+        }
     }
 
     /// The fit of moving and fixed cloud, as that of source and target.

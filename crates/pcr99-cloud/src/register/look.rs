@@ -7,6 +7,7 @@ use super::{
     decoys::{decoys, mirror_clearness},
     judge::{Case, Judgement, limits},
     search::{Attempt, Candidate, Effort, SampledPair},
+    told,
 };
 use crate::{
     refine::{Refinement, finish::Finished},
@@ -157,9 +158,10 @@ impl Task<'_> {
             )?;
             let best = look.gather(attempt, aim, self.params.refinement());
             self.clock.lap("verify");
+            self.tell_candidates(&look.known);
             let mut round = self.round(kind, &look.sampled, look.attempt.as_ref(), best.as_ref());
             let Some(best) = best else {
-                self.rounds.push(round);
+                self.add_round(round);
                 break;
             };
             let answer = self.refine_and_judge(&look, &best, aim, earlier);
@@ -169,7 +171,7 @@ impl Task<'_> {
                 doubt: answer.judgement.doubt,
                 ..round
             };
-            self.rounds.push(round);
+            self.add_round(round);
             let is_final = answer.is_final();
             look.answer = Some(answer);
             if is_final {
@@ -208,7 +210,11 @@ impl Task<'_> {
             earlier: earlier.as_ref().map(|(order, candidate)| (*order, candidate)),
             is_given: self.params.initial().is_some(),
         };
-        let suggested = || decoys(&look.sampled, &pose, look.attempt.as_ref(), aim.with_scale());
+        let suggested = || {
+            let poses = decoys(&look.sampled, &pose, look.attempt.as_ref(), aim.with_scale());
+            told::tell_decoys(poses.len());
+            poses
+        };
         let mirror = || mirror_clearness(&look.sampled, &pose, aim.with_scale());
         let judgement = case.judge(&look.known, suggested, mirror);
         self.clock.lap("verify");

@@ -36,13 +36,14 @@ mod report;
 mod scales;
 mod search;
 mod telling_parts;
+mod told;
 mod turns;
 
 use pcr99::{
     Scale, Similarity,
     stop::{self, StopRequest},
 };
-use pcr99_base::clock::Clock;
+use pcr99_base::{clock::Clock, logging};
 use rayon::ThreadPoolBuilder;
 
 pub use doubt::{Doubt, NotRefuted, RefutationTest};
@@ -61,7 +62,7 @@ pub use crate::votes::Vote;
 
 use self::{
     exchange::Exchange,
-    judge::{Judgement, Rival, own_doubt},
+    judge::{Judgement, Rival},
     look::{Aim, Answer, Look},
     report::Further,
     search::{Attempt, Candidate, Effort, Pair, SampledPair},
@@ -138,6 +139,9 @@ pub fn refine(
 
 /// Runs `work` on this many threads; 0 uses all cores. A call within such a call uses the threads of the outer one.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    // What is told depends on what the caller does, not on the thread.
+    let scope = logging::scope();
+    let work = || logging::within(scope, work);
     let is_inside = rayon::current_thread_index().is_some() && rayon::current_num_threads() == threads;
     if threads > 0 && !is_inside {
         // Without threads of its own, the shared ones are used.
@@ -200,6 +204,7 @@ impl<'a> Task<'a> {
     }
 
     fn run(mut self) -> Result<CloudRegistration, RegisterError> {
+        self.tell_input();
         let aim = match (self.params.initial(), self.scale) {
             (Some(initial), _) => self.aim_at(initial)?,
             (None, Scale::Known(scale)) => Aim { scale: scale.get(), range: self.scale, given: None },
@@ -210,7 +215,9 @@ impl<'a> Task<'a> {
             _ => self.search(&aim)?,
         };
         let further = self.further(&look, aim.with_scale());
-        Ok(self.outcome(look, further))
+        let found = self.outcome(look, further);
+        found.tell();
+        Ok(found)
     }
 
     /// Looks at the clouds with the voxel that suits them. What is refused is looked at again, with coarser and with finer voxels.
@@ -276,6 +283,7 @@ impl<'a> Task<'a> {
             None => self.suggested_voxel(scale),
         };
         self.clock.lap("voxel size");
+        self.tell_voxel(fixed_voxel, scale);
         self.sampled_with(fixed_voxel, scale)
     }
 
@@ -409,6 +417,7 @@ impl<'a> Task<'a> {
             (finished.pose, finished.covariance) =
                 held.map_or((*pose, None), |(pose, held)| (pose, Some(held)));
         }
+        self.tell_finish(&surfaces, scale, &finished);
         self.surfaces = Some((known, surfaces));
         finished
     }
@@ -416,13 +425,7 @@ impl<'a> Task<'a> {
     fn outcome(self, look: Look, further: Further) -> CloudRegistration {
         let Look { sampled, known, attempt, answer, .. } = look;
         let exchange = self.exchange;
-        let candidate = |c: &Candidate| PoseCandidate {
-            target_from_source: exchange.pose_out(&c.pose),
-            inlier_count: c.inliers,
-            evidence: c.evidence,
-            assessment: exchange.fit_out(c.votes.assessment),
-            doubt: own_doubt(c),
-        };
+        let candidate = |candidate: &Candidate| exchange.candidate_out(candidate);
         let summaries = [(self.pair.moving, &sampled.moving), (self.pair.fixed, &sampled.fixed)]
             .map(|(cloud, sampled)| CloudSummary::of(cloud, sampled.points.len()));
         let [source, target] = exchange.pair(summaries);

@@ -66,7 +66,7 @@ impl Task<'_> {
                     best = Some(candidate);
                 }
             }
-            self.rounds.push(self.round(RoundKind::Scale, &sampled, attempt.as_ref(), best.as_ref()));
+            self.add_round(self.round(RoundKind::Scale, &sampled, attempt.as_ref(), best.as_ref()));
             self.clock.lap("verify");
             let clear = best.as_ref().is_some_and(|best| {
                 best.log10_nfa() < CLEAR_EVIDENCE
@@ -79,6 +79,7 @@ impl Task<'_> {
         }
         let scale = best.map_or(fixed / moving, |best| best.pose.scale()).clamp(bounds[0], bounds[1]);
         let range = around(scale, self.scale)?;
+        self.tell_scale(scale, range);
         Ok(Aim { scale, range, given: None })
     }
 }

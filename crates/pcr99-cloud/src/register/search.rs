@@ -9,10 +9,13 @@ use rayon::prelude::*;
 
 use pcr99_base::{
     clock::Clock,
+    logging::nested,
     vector::{distance_sq, dot, minus, rotate},
 };
 
-use super::{MatchSummary, RegisterError, RegisterParams, SharedStopCheck, decoys::principal_axes};
+use super::{
+    MatchSummary, RegisterError, RegisterParams, SharedStopCheck, decoys::principal_axes, told::tell_matches,
+};
 
 use crate::{
     fpfh::{Descriptor, turned},
@@ -362,8 +365,10 @@ impl Pair<'_> {
         let Ok(matches) =
             Correspondences::from_indices(&sampled.moving.points, &sampled.fixed.points, &pairs)
         else {
+            tell_matches(effort, None);
             return Ok(None);
         };
+        tell_matches(effort, Some(matches.len()));
         // The limits of the judge on `log10_nfa` were set with every match counted.
         let mut matches = matches.with_correlation_length(0.0)?;
         if let Some(vertical) = self.vertical {
@@ -374,7 +379,7 @@ impl Pair<'_> {
             .with_candidates(params.candidates())?
             .with_effort(MOST_TRIED)?
             .with_seed(params.seed());
-        let found = Solver::new().solve_until(&matches, scale, &solver_params, stop)?;
+        let found = nested(|| Solver::new().solve_until(&matches, scale, &solver_params, stop))?;
         clock.lap("solve");
         Ok(Some(Attempt { pairs, matches, found }))
     }

@@ -12,6 +12,7 @@ use std::{
 
 use cpu_time::{ProcessTime, ThreadTime};
 use pcr99::{Correspondences, Registration, StopReason, assess, random::Random, stop::StopRequest};
+use pcr99_base::logging::silent;
 use pcr99_baselines::{Method, Solvers};
 
 use super::{Case, Error, Estimator, Key, Outcome, Plan, Record, ScaleMode};
@@ -297,7 +298,7 @@ impl<'a> Worker<'a> {
                     true => Some(StopRequest::Interrupted),
                     false => is_late().then_some(StopRequest::TimeLimit),
                 };
-                self.solvers.solve(method, &pairs, scale, threshold, seed, &stop)
+                silent(|| self.solvers.solve(method, &pairs, scale, threshold, seed, &stop))
             }
         };
         self.pairs = Some(pairs);

@@ -60,6 +60,7 @@ mod subset;
 mod threads;
 mod threshold;
 mod tighten;
+mod told;
 mod twist;
 
 use self::{
@@ -72,7 +73,7 @@ use self::{
     subset::{Order, Subset},
     threads::Threads,
 };
-use pcr99_base::{Soa, clock::Clock, kernel::upright::UprightTest};
+use pcr99_base::{Soa, clock::Clock, debug, kernel::upright::UprightTest};
 
 use crate::{
     Correspondences, Doubt, Error, Registration, Scale, StopReason,
@@ -134,6 +135,8 @@ struct Problem<'a> {
     weights: Option<&'a [f64]>,
     /// Tolerance on a difference of distances.
     tau: f64,
+    /// Target length of a normalised unit.
+    unit: f64,
 }
 
 impl<'a> Problem<'a> {
@@ -156,6 +159,7 @@ impl<'a> Problem<'a> {
             },
             weights: pairs.weights(),
             tau: (TAU * delta).max(FINEST_TAU),
+            unit: pairs.target_length_outward(1.0),
         }
     }
 
@@ -204,20 +208,34 @@ impl Solver {
         params: &Params,
         stop: StopCheck<'_>,
     ) -> Result<Registration, Error> {
+        let found = self.solve_with_and_without_repeats(pairs, scale, params, stop);
+        found.tell(params.threshold());
+        Ok(found)
+    }
+
+    /// Registers `pairs`, and once more without repeated ones where chance explains the answer.
+    fn solve_with_and_without_repeats(
+        &mut self,
+        pairs: &Correspondences,
+        scale: Scale,
+        params: &Params,
+        stop: StopCheck<'_>,
+    ) -> Registration {
         let found = self.solve_all(pairs, scale, params, stop);
         let is_chance = matches!(found.doubt, Some(Doubt::Chance { .. } | Doubt::NoConsensus { .. }));
         if !is_chance || found.stopped_because.is_request() {
-            return Ok(found);
+            return found;
         }
-        let Some(fewer) = pairs.without_repeats() else { return Ok(found) };
+        let Some(fewer) = pairs.without_repeats() else { return found };
+        debug!("searches once more, without {} repeated matches", pairs.len() - fewer.len());
         let again = self.solve_all(&fewer, scale, params, stop);
-        Ok(if again.is_registered() {
+        if again.is_registered() {
             again.among(pairs, &found)
         } else if again.stopped_because.is_request() {
             Registration { stopped_because: again.stopped_because, ..found }
         } else {
             found
-        })
+        }
     }
 
     /// Registers `pairs`, repeated ones included.
@@ -276,6 +294,7 @@ impl Solver {
         let mut last = None;
         for rung in threshold::LADDER {
             let problem = problem(rung * extent);
+            problem.tell_rung(rung, extent);
             let here = self.search(&problem, params, Effort::Limited, None, stop);
             found.add(&here);
             self.settle(&problem, &here, None, &mut found);
@@ -287,8 +306,10 @@ impl Solver {
         let Some(mut best) = found.best.first().cloned() else {
             return (threshold::LADDER[0] * extent, found);
         };
+        problem(best.delta).tell_settled(&best);
         let tighter = if best.is_registered() { self.tighten(&problem(best.delta), &best) } else { None };
         if let Some(tighter) = &tighter {
+            problem(tighter.delta).tell_tighter(tighter);
             found.best.replace_first(tighter.clone());
             best = tighter.clone();
         }
@@ -298,7 +319,9 @@ impl Solver {
         let problem = problem(best.delta);
         let progress = Progress::new(&problem, params, Effort::Full, Some(&best));
         let hidden = last.as_ref().and_then(|last| last.hidden_beside(&best));
-        if last.zip(hidden).is_some_and(|(last, hidden)| progress.is_shown(&last.shown, hidden)) {
+        let is_shown = last.zip(hidden).is_some_and(|(last, hidden)| progress.is_shown(&last.shown, hidden));
+        problem.tell_last(is_shown);
+        if is_shown {
             (found.stopped_because, found.sought_rivals) = (StopReason::Confident, true);
         } else {
             let here = self.search(&problem, params, Effort::Full, Some(&best), stop);
@@ -375,7 +398,12 @@ impl Solver {
         self.order.reset(n, params.seed(), problem.weights);
         let largest = largest_subset(n, problem.model.known_scale.is_some(), effort, params.memory_budget());
         let mut progress = Progress::new(problem, params, effort, start);
-        if let Some(reason) = self.sample_stars(problem, params.seed(), &mut progress, stop) {
+        let ended = self.sample_stars(problem, params.seed(), &mut progress, stop);
+        if progress.found.counters.pairs > 0 {
+            progress.tell_stars(ended);
+        }
+        if let Some(reason) = ended {
+            progress.tell_end(problem, reason);
             return progress.end(reason, n);
         }
         // Stars would have shown a consensus that small subsets show.
@@ -386,7 +414,9 @@ impl Solver {
             if let Some(request) = stop() {
                 break request.into();
             }
-            if let Some(reason) = self.round(problem, size, size == largest, &mut progress, stop) {
+            let ended = self.round(problem, size, size == largest, &mut progress, stop);
+            progress.tell_round(size, n);
+            if let Some(reason) = ended {
                 break reason;
             }
             if size == largest {
@@ -399,6 +429,7 @@ impl Solver {
             let wanted = progress.needed_subset().unwrap_or(size * GROWTH).max(size + size / 4);
             size = if wanted * 3 / 2 > largest { largest } else { wanted };
         };
+        progress.tell_end(problem, reason);
         progress.end(reason, size)
     }
 
@@ -419,6 +450,7 @@ impl Solver {
         let [answer, rival] =
             modes.models.map(|model| self.refiner.judge(problem.points, model, &known, &mut self.judge));
         let (answer, rival) = (answer?, rival?);
+        problem.tell_split(&rival, modes.ratio);
         found.best.replace_first(answer);
         Some((rival, modes.ratio))
     }

@@ -20,7 +20,7 @@ mod weights;
 use pcr99::{Covariance, Similarity};
 
 pub use self::{
-    prepared::{Surfaces, cell_size, rounded_size, surface},
+    prepared::{NOISY, Surfaces, cell_size, rounded_size, surface, why_no_smaller},
     surface::Surface,
 };
 use self::{

@@ -1,6 +1,6 @@
 //! Two clouds, prepared for the last stage: sizes of cells, and patches.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use pcr99::Similarity;
 use pcr99_base::rotation_of;
@@ -31,6 +31,17 @@ pub fn cell_size(voxel: f64, cells: usize, points: usize) -> f64 {
     let points = points as f64;
     let wanted = (points / CELL_POINTS).min((points / DENSE_POINTS).clamp(DENSE_CELLS, MOST_CELLS));
     voxel * (cells as f64 / wanted).sqrt()
+}
+
+/// Why cells are not smaller where the noise of the points hides planes.
+pub const NOISY: &str = "in smaller ones the noise of the points hides the planes";
+
+/// Why cells of [`cell_size`] are not smaller for a cloud of this many points.
+pub fn why_no_smaller(points: usize) -> &'static str {
+    match (points as f64 / CELL_POINTS).total_cmp(&DENSE_CELLS) {
+        Ordering::Greater => "more and smaller ones hardly make it more accurate",
+        _ => "smaller ones would have too few points for planes",
+    }
 }
 
 /// The power of √2 that is nearest to a positive size, so that clouds keep cells of few sizes for many partners.
@@ -84,7 +95,12 @@ impl Surfaces {
     }
 
     /// Edge of the smallest cells, in fixed units.
-    pub(super) fn cell(&self) -> f64 {
+    pub(crate) fn cell(&self) -> f64 {
         self.surfaces[1].size(self.first)
+    }
+
+    /// Whether the smallest cells are larger than the density of the points allows.
+    pub(crate) fn are_noisy(&self) -> bool {
+        self.first > 0
     }
 }
