@@ -293,7 +293,10 @@ fn compare(original: &Cloud, pose: &Similarity, copy: &Cloud, step: f64) -> Resu
     // Single precision is kept where it moves no point by more than a millionth of the extent.
     let reach = coordinates().filter(|x| x.is_finite()).fold(0.0_f64, |most, x| most.max(x.abs()));
     for (k, (expected, copied)) in expected.iter().zip(&copy.points).enumerate() {
-        let is_off = |(a, b): (&f64, &f64)| a.is_finite() && !((a - b).abs() <= 2e-6 * reach + step);
+        let is_off = |(a, b): (&f64, &f64)| {
+            let gap = (a - b).abs();
+            a.is_finite() && (gap.is_nan() || gap > 2e-6 * reach + step)
+        };
         if expected.iter().zip(copied).any(is_off) {
             return Err(format!("point {k} of the copy is {copied:?} instead of {expected:?}"));
         }
