@@ -143,8 +143,7 @@ pub(crate) fn test() -> Result<()> {
         let mut command = Command::new("valgrind");
         command.args([
             "--quiet",
-            // The compiler reads a field of an enum before it knows which variant it is, and forgets the value; Valgrind cannot know that.
-            "--undef-value-errors=no",
+            "--track-origins=yes",
             "--error-exitcode=9",
             "--leak-check=full",
             "--show-leak-kinds=definite",

@@ -10,6 +10,8 @@
 //! * Neighbouring matches may be off in the same way. The scores `JᵀNe` are summed over blocks of space; where the sums are larger than those of independent
 //!   residuals would be, beyond chance, the covariance grows by that factor.
 
+use std::hint::black_box;
+
 use pcr99_base::{
     Soa,
     eigen::symmetric_eigen,
@@ -87,7 +89,9 @@ impl Known {
 
     /// Whether the vertical is kept exactly.
     fn keeps_vertical(&self) -> bool {
-        self.tilt.is_some_and(|tilt| tilt.is_none())
+        // A branch. Otherwise the compiler compares the bound before it knows that there is one, and forgets the outcome; Valgrind then takes all that
+        // follows for unknown.
+        self.tilt.is_some_and(|tilt| black_box(tilt).is_none())
     }
 
     /// Standard deviation of a tilt about a horizontal axis, in radians, where there may be one: half the radius of the disc of tilts.
