@@ -1,7 +1,10 @@
 //! CPU time of a refinement of two clouds with 100 000 points.
 
 use cpu_time::ProcessTime;
-use pcr99_cloud::{RegisterParams, register::refine};
+use pcr99_cloud::{
+    RegisterParams,
+    register::{refine, with_threads},
+};
 
 use super::{
     FIRST_SEED, prepare,
@@ -11,8 +14,12 @@ use super::{
 /// Number of points of each cloud.
 const POINTS: usize = 100_000;
 
-/// Prints the table.
+/// Prints the table. All refinements share one thread, as those of an odometry would.
 pub fn print(runs: u64) {
+    with_threads(1, || table(runs));
+}
+
+fn table(runs: u64) {
     println!("\nmedian CPU time of a refinement of 2 × {POINTS} points on one thread, ms, {runs} runs");
     println!("| scene | from points | a new scan, prepared map | both prepared |");
     println!("|---|---|---|---|");

@@ -195,7 +195,7 @@ impl Task<'_> {
             Refinement::PointToPoint => self.refined_densely(&look.sampled, best.pose, aim.with_scale()),
             _ => best.pose,
         };
-        let fit = self.finish(&look.sampled, &pose, look.sampled.voxel(pose.scale()));
+        let fit = self.finish(&look.sampled, &best.start, &pose);
         let pose = fit.pose;
         self.clock.lap("refine");
         let candidate = look.compare(best.start, pose);

@@ -178,8 +178,8 @@ struct Task<'a> {
     stopped: Option<StopRequest>,
     rounds: Vec<SearchRound>,
     clock: Clock,
-    /// The clouds, prepared for the last stage of the refinement at a scale.
-    surfaces: Option<(f64, Surfaces)>,
+    /// The clouds, prepared for the last stage of the refinement at a scale, and whether their cells are fine.
+    surfaces: Option<(f64, bool, Surfaces)>,
 }
 
 impl<'a> Task<'a> {
@@ -360,8 +360,7 @@ impl<'a> Task<'a> {
             }
             refinement => sampled.refine_coarsely(start, with_scale, refinement),
         };
-        let voxel = sampled.voxel(near.scale());
-        let fit = self.finish(&sampled, &near, voxel);
+        let fit = self.finish(&sampled, &start, &near);
         self.clock.lap("refine");
         let candidate = Candidate::without_matches(&sampled, start, fit.pose);
         let judgement = judge::without_search(&sampled, &candidate, &fit);
@@ -393,23 +392,14 @@ impl<'a> Task<'a> {
         (self.pair.sampled(FINE * sampled.moving.voxel, FINE * sampled.fixed.voxel), voxel)
     }
 
-    /// Refines a pose on all points, by at most `reach`, and tells how accurate it is.
-    fn finish(&mut self, sampled: &SampledPair, pose: &Similarity, reach: f64) -> Finished {
-        let scale = pose.scale();
-        // The cells of both clouds have about the same size.
-        let is_usable = |(known, _): &(f64, Surfaces)| (0.9..1.1).contains(&(known / scale));
-        let (known, surfaces) = self.surfaces.take().filter(is_usable).unwrap_or_else(|| {
-            let cell = |cloud: &PreparedCloud, sampled: &SampledCloud| {
-                finish::cell_size(sampled.voxel, sampled.points.len(), cloud.points().len())
-            };
-            let Pair { moving, fixed, .. } = self.pair;
-            let cell = (scale * cell(moving, &sampled.moving)).max(cell(fixed, &sampled.fixed));
-            let cell = finish::rounded_size(cell);
-            let (moving, fixed) = rayon::join(|| moving.surface(0, cell / scale), || fixed.surface(1, cell));
-            (scale, Surfaces::new([moving, fixed], self.params.refinement()))
-        });
-        let with_scale = !matches!(self.scale, Scale::Known(_));
-        let mut finished = Finish::new(&surfaces, self.params.refinement(), with_scale).run(pose, reach);
+    /// Refines a pose on all points, by at most a voxel, and tells how accurate it is. The coarse refinement began at `start`.
+    fn finish(&mut self, sampled: &SampledPair, start: &Similarity, pose: &Similarity) -> Finished {
+        let mut finished = self.finish_in_cells(sampled, pose, false);
+        if finished.is_weak {
+            // Voxels do not see the small relief that holds the direction. What they did along it was chance.
+            let held = sampled.held(start, &finished.pose);
+            finished = self.finish_in_cells(sampled, &held, true);
+        }
         if let Some(vertical) = &self.pair.vertical {
             // Without a covariance, the pose before this stage keeps the vertical.
             let held =
@@ -417,8 +407,33 @@ impl<'a> Task<'a> {
             (finished.pose, finished.covariance) =
                 held.map_or((*pose, None), |(pose, held)| (pose, Some(held)));
         }
-        self.tell_finish(&surfaces, scale, &finished);
-        self.surfaces = Some((known, surfaces));
+        if let Some((.., surfaces)) = &self.surfaces {
+            self.tell_finish(surfaces, pose.scale(), &finished);
+        }
+        finished
+    }
+
+    /// The last stage with usual or with fine cells.
+    fn finish_in_cells(&mut self, sampled: &SampledPair, pose: &Similarity, is_fine: bool) -> Finished {
+        let scale = pose.scale();
+        // The cells of both clouds have about the same size.
+        let is_usable = |(known, fine, _): &(f64, bool, Surfaces)| {
+            *fine == is_fine && (0.9..1.1).contains(&(known / scale))
+        };
+        let (known, fine, surfaces) = self.surfaces.take().filter(is_usable).unwrap_or_else(|| {
+            let cell = |cloud: &PreparedCloud, sampled: &SampledCloud| {
+                finish::cell_size(sampled.voxel, sampled.points.len(), cloud.points().len(), is_fine)
+            };
+            let Pair { moving, fixed, .. } = self.pair;
+            let cell = (scale * cell(moving, &sampled.moving)).max(cell(fixed, &sampled.fixed));
+            let cell = finish::rounded_size(cell);
+            let (moving, fixed) = rayon::join(|| moving.surface(0, cell / scale), || fixed.surface(1, cell));
+            (scale, is_fine, Surfaces::new([moving, fixed], self.params.refinement()))
+        });
+        let with_scale = !matches!(self.scale, Scale::Known(_));
+        let reach = sampled.voxel(scale);
+        let finished = Finish::new(&surfaces, self.params.refinement(), with_scale).run(pose, reach);
+        self.surfaces = Some((known, fine, surfaces));
         finished
     }
 

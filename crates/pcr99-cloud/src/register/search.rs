@@ -10,11 +10,13 @@ use rayon::prelude::*;
 use pcr99_base::{
     clock::Clock,
     logging::nested,
+    rotation_of,
     vector::{distance_sq, dot, minus, rotate},
 };
 
 use super::{
-    MatchSummary, RegisterError, RegisterParams, SharedStopCheck, decoys::principal_axes, told::tell_matches,
+    MatchSummary, RegisterError, RegisterParams, SharedStopCheck, decoys::principal_axes,
+    judge::LEAST_RIGIDITY, told::tell_matches,
 };
 
 use crate::{
@@ -105,6 +107,26 @@ impl SampledPair {
             self.icp(refinement, with_scale, ROUGH_POINTS).run(start, 3.0 * voxel, THRESHOLD * voxel, 15);
         let all = self.icp(refinement, with_scale, COARSE_POINTS);
         all.run(near, THRESHOLD * voxel, THRESHOLD * voxel, LAST_STEPS)
+    }
+
+    /// `pose` without its motion from `start` along directions that the overlap does not hold.
+    pub(super) fn held(&self, start: &Similarity, pose: &Similarity) -> Similarity {
+        let Some(Firmness { middle, lever, values, motions }) = self.firmness(pose) else { return *pose };
+        let moved = start.inverse().then(pose);
+        let r = moved.rotation();
+        let turn = [(2, 1), (0, 2), (1, 0)].map(|(i, j)| 0.5 * (r[i][j] - r[j][i]));
+        let shift = minus(moved.apply(middle), middle);
+        let motion = [lever * turn[0], lever * turn[1], lever * turn[2], shift[0], shift[1], shift[2]];
+        let mut back = [0.0; 6];
+        for (_, way) in values.iter().zip(&motions).filter(|(value, _)| **value < LEAST_RIGIDITY) {
+            let along: f64 = way.iter().zip(motion).map(|(x, y)| x * y).sum();
+            back.iter_mut().zip(way).for_each(|(sum, x)| *sum -= along * x);
+        }
+        let [x, y, z, shift @ ..] = back;
+        let half = 0.5 / lever;
+        let turn = rotation_of([1.0, half * x, half * y, half * z]);
+        let [there, back] = [middle.map(|x| -x), middle].map(Similarity::from_translation);
+        pose.then(&there).then(&Similarity::new_unchecked(1.0, turn, shift)).then(&back)
     }
 
     /// How firmly the overlap constrains the pose, see [`Icp::rigidity`].

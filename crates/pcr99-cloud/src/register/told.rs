@@ -79,7 +79,11 @@ impl Task<'_> {
                 "all {source} and {target} points, as {} patches; cells are {} wide, because {}",
                 finished.pairs,
                 shown(unit * surfaces.cell()),
-                if surfaces.are_noisy() { finish::NOISY } else { finish::why_no_smaller(moving.max(fixed)) }
+                if surfaces.are_noisy() {
+                    finish::NOISY
+                } else {
+                    finish::why_no_smaller(moving.max(fixed), finished.is_weak)
+                }
             )
         };
         match self.params.refinement() {

@@ -20,6 +20,10 @@ const PLANE_POINTS: f64 = 5.0;
 /// Smallest number of standard deviations of its points that a plane must be away from the border of its cells. With fewer, the cut tails shift the plane.
 const CLEARANCE: f64 = 6.0;
 
+/// Larger cells see the same noise, and more of an edge. A plane of larger cells is not taken when the scatter of its points, squared, is more than this many times
+/// that in the smaller cells.
+const ROUGHER: f64 = 2.0;
+
 /// Number of cells that decide whether the noise asks for larger ones.
 const PROBES: usize = 256;
 
@@ -83,17 +87,29 @@ pub(super) struct Plane {
 impl Plane {
     pub(super) const NONE: Self =
         Self { mean: [0.0; 3], normal: [0.0; 3], sum_sq: 0.0, count: 0.0, breadth: 0.0, is_finest: false };
+
+    /// Mean square distance of the points from the plane, without the bias of having fitted it to them.
+    pub(super) fn variance(&self) -> f64 {
+        self.sum_sq / (self.count - 3.0)
+    }
 }
 
 /// The cells of a cloud of one size.
 #[derive(Debug)]
 pub(super) struct Cells {
     pub(super) size: f64,
+    /// One divided by the size.
+    inverse: f64,
     pub(super) table: KeyTable,
     pub(super) cells: Vec<Cell>,
 }
 
 impl Cells {
+    /// No cells yet.
+    fn empty(size: f64) -> Self {
+        Self { size, inverse: 1.0 / size, table: KeyTable::new(), cells: Vec::new() }
+    }
+
     /// The cells of points that are turned first.
     pub(super) fn of(points: &[[f64; 3]], turn: &[[f64; 3]; 3], size: f64) -> Self {
         let part = |chunk: &[[f64; 3]]| {
@@ -112,10 +128,10 @@ impl Cells {
                 }
                 cells[number].add(minus(chunk[k], middle));
             });
-            Self { size, table, cells }
+            Self { table, cells, ..Self::empty(size) }
         };
         let mut parts = points.par_chunks(CHUNK).map(part).collect::<Vec<_>>().into_iter();
-        let mut all = parts.next().unwrap_or(Self { size, table: KeyTable::new(), cells: Vec::new() });
+        let mut all = parts.next().unwrap_or(Self::empty(size));
         for part in parts {
             for (&key, cell) in part.table.keys().iter().zip(&part.cells) {
                 all.merge(key, cell);
@@ -137,7 +153,7 @@ impl Cells {
     /// Sorts the same points into cells of twice the size. Also returns, for each cell, the number of the larger cell that holds it.
     pub(super) fn doubled(&self) -> (Self, Vec<u32>) {
         let size = 2.0 * self.size;
-        let mut doubled = Self { size, table: KeyTable::new(), cells: Vec::new() };
+        let mut doubled = Self::empty(size);
         let parents = self.table.keys().iter().zip(&self.cells).map(|(&key, cell)| {
             let parent = parent_key(key);
             let by = minus(middle_of_cell(key, self.size), middle_of_cell(parent, size));
@@ -158,11 +174,17 @@ impl Cells {
         plus(middle_of_cell(self.table.keys()[number], self.size), sum.map(|x| x / count))
     }
 
+    /// Key of the cell of half the size that holds `point`.
+    #[inline]
+    pub(super) fn half_key(&self, point: [f64; 3]) -> Option<u64> {
+        key_of(point, 2.0 * self.inverse)
+    }
+
     /// Key of the corner nearest to `point`: that of the cell above it.
     #[inline]
     pub(super) fn corner_key(&self, point: [f64; 3]) -> Option<u64> {
         let half = 0.5 * self.size;
-        key_of(point.map(|x| x + half), 1.0 / self.size)
+        key_of(point.map(|x| x + half), self.inverse)
     }
 
     /// The points of the eight cells around a corner, relative to it.
@@ -228,6 +250,18 @@ impl Cells {
         }
         let is_mostly_clear = 2 * scatters.len() >= planes;
         lower_median(&mut scatters).filter(|_| is_mostly_clear)
+    }
+
+    /// Takes `plane`, of these cells, where the smaller cells had none that is clear. Returns whether larger cells cannot have a better one.
+    pub(super) fn take(&self, plane: &Plane, so_far: &mut Plane, is_finest: bool) -> bool {
+        if so_far.count > 0.0 && plane.variance() > ROUGHER * so_far.variance() {
+            return true;
+        }
+        let is_clear = self.is_clear(plane);
+        if plane.count > 0.0 {
+            *so_far = Plane { is_finest: is_finest && is_clear, ..*plane };
+        }
+        is_clear
     }
 
     /// Whether a plane lies well inside of its cells.

@@ -14,7 +14,12 @@ use pcr99_base::{
     vector::{norm, solve_positive, times},
 };
 
-use super::{Finish, residuals::FINEST, steps::UNHELD, weights::Sums};
+use super::{
+    Finish,
+    residuals::FINEST,
+    steps::{UNHELD, WEAKLY},
+    weights::Sums,
+};
 use crate::grid::{KeyTable, key_of, shifted_parent};
 use crate::refine::Refinement;
 
@@ -29,10 +34,13 @@ const SMALL: f64 = 0.3;
 /// A direction is weak when its eigenvalue of `A` is below this fraction of the mean.
 const WEAK: f64 = 0.1;
 /// A direction is held when its eigenvalue of `A` is at least this fraction of the mean, and its standard deviation is less than half a cell: beyond, the
-/// patches would have other planes. A corridor whose only relief are ten doors has a fraction of about 0.0005.
-const HELD: f64 = 1e-3;
+/// patches would have other planes. A corridor whose only relief are ten doors has a fraction of about 0.0005. Below, rounding decides.
+const HELD: f64 = 1e-4;
 /// … and when it is this many times its standard deviation. Which patches have new planes is random.
 const SURE: f64 = 3.0;
+/// The same for directions that are held weakly. Noise tilts planes in a way that makes the slope positive: floors without relief have 0.5 to 3.3 times, with 0.0005
+/// to 0.003 of the mean (seeds 20 to 23 of the test of floors).
+const WEAKLY_SURE: f64 = 5.0;
 /// Smallest cosine between a direction and the directions that it is one of.
 const SAME: f64 = 0.98;
 
@@ -103,8 +111,10 @@ impl Finish<'_> {
         for k in (0..7).filter(|&k| values[k] < WEAK * mean) {
             let parts = parts(&vectors[k], 1);
             // Points hold in every direction, though each of them changes its partner often.
+            let along: Vec<f64> = parts.iter().map(|part| product(&vectors[k], part)).collect();
+            let is_weak = along.iter().sum::<f64>() < WEAKLY * mean;
             let is_sure = self.measures.kind == Refinement::PointToPoint
-                || is_positive(&parts.iter().map(|part| product(&vectors[k], part)).collect::<Vec<_>>());
+                || is_positive(&along, if is_weak { WEAKLY_SURE } else { SURE });
             let derivative = total(&parts);
             for (l, vector) in vectors.iter().enumerate() {
                 let element = if is_sure { product(vector, &derivative) } else { 0.0 };
@@ -220,14 +230,14 @@ fn product(a: &[f64; 7], b: &[f64; 7]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Whether the sum of independent numbers is positive, and not by chance.
-fn is_positive(parts: &[f64]) -> bool {
+/// Whether the sum of independent numbers is positive by this many of its standard deviations.
+fn is_positive(parts: &[f64], deviations: f64) -> bool {
     let count = parts.len() as f64;
     let sum: f64 = parts.iter().sum();
     let mean = sum / count;
     let squares: f64 = parts.iter().map(|x| (x - mean) * (x - mean)).sum();
     // The variance of the sum is that of the numbers times their number.
-    count > 1.0 && sum > SURE * (squares * count / (count - 1.0)).sqrt()
+    count > 1.0 && sum > deviations * (squares * count / (count - 1.0)).sqrt()
 }
 
 /// Free directions, as the planes alone have them, without the chance of which patches have new planes; as given where the two differ.

@@ -25,7 +25,7 @@ pub use self::{
 };
 use self::{
     residuals::Pairing,
-    stop::is_small,
+    stop::{is_small, squared_length},
     weights::{Measures, Sums},
 };
 use super::Refinement;
@@ -46,6 +46,8 @@ pub struct Finish<'a> {
     /// Patches of the moving and of the fixed cloud.
     pairings: [Vec<Pairing>; 2],
     measures: Measures,
+    /// Whether the patches hold a direction only weakly.
+    is_weak: bool,
 }
 
 /// A refined pose.
@@ -57,6 +59,8 @@ pub struct Finished {
     pub steps: usize,
     /// Whether the last step was small beside the noise.
     pub is_settled: bool,
+    /// Whether the patches hold a direction only weakly, as along a corridor. Smaller cells may hold it better.
+    pub is_weak: bool,
     /// Number of patches with a plane of the other cloud.
     pub pairs: usize,
     /// Root mean square distance of the points of both clouds from the planes (or points) of the other, weighted as in the fit, in fixed units; `None` without pairs.
@@ -69,7 +73,7 @@ impl<'a> Finish<'a> {
     /// The last stage, before it has a pose.
     pub fn new(prepared: &'a Surfaces, kind: Refinement, with_scale: bool) -> Self {
         let measures = Measures { kind, with_scale, typical: 0.0, gate: 0.0, about: [0.0; 3], lever: 1.0 };
-        Self { prepared, pairings: [Vec::new(), Vec::new()], measures }
+        Self { prepared, pairings: [Vec::new(), Vec::new()], measures, is_weak: false }
     }
 
     /// A pose between the clouds as one between their patches.
@@ -113,9 +117,20 @@ impl<'a> Finish<'a> {
         }
         self.pair(&pose, usize::MAX);
         self.measures.gate = self.scatter();
+        if self.is_weak {
+            // A part of the patches does not tell where along the direction the pose is.
+            let (found, more, _) = self.steps(pose, FIRST_STEPS);
+            if self.is_within(&first, &found, reach) {
+                pose = found;
+                steps += more;
+            }
+            self.pair(&pose, usize::MAX);
+            self.measures.gate = self.scatter();
+        }
         // Weakly held directions need the slope with new planes, which is flatter than that of fixed planes.
         let slope = self.slope(&pose);
         let (mut blocks, mut last);
+        let mut before_sq = 0.0;
         let mut more = if self.moves() { LAST_STEPS } else { 0 };
         loop {
             blocks = self.blocks(&pose);
@@ -129,7 +144,12 @@ impl<'a> Finish<'a> {
             pose = next;
             steps += 1;
             more -= 1;
-            is_settled = is_small(&x, &last);
+            // The next step would be shorter than this one by about the same factor.
+            let length_sq = squared_length(&x, &last);
+            let rest_sq =
+                if 4.0 * length_sq < before_sq { length_sq / before_sq * length_sq } else { length_sq };
+            before_sq = length_sq;
+            is_settled = is_small(rest_sq);
             if is_settled {
                 // The blocks would hardly differ at the new pose.
                 break;
@@ -146,7 +166,8 @@ impl<'a> Finish<'a> {
         };
         let is_finite = |covariance: &Covariance| covariance.matrix.iter().flatten().all(|x| x.is_finite());
         let covariance = found.map(|(covariance, _)| covariance).filter(is_finite);
-        Finished { pose: self.outward(&pose), steps, is_settled, pairs: last.count, rmse, covariance }
+        let (pose, is_weak) = (self.outward(&pose), self.is_weak);
+        Finished { pose, steps, is_settled, is_weak, pairs: last.count, rmse, covariance }
     }
 
     /// Whether the pose is refined here. Means of cells are too coarse to be paired as points; they only tell how accurate the pose is.

@@ -27,9 +27,12 @@ const BLOCK: f64 = 3.0;
 ///
 /// Cells have two points on average, as if the surface were cut evenly, and up to twelve in dense clouds. More cells are no more accurate on surfaces that are flat
 /// over a cell, because all points are used in any case.
-pub fn cell_size(voxel: f64, cells: usize, points: usize) -> f64 {
+///
+/// With `is_fine`, dense clouds have two points in a cell as well, up to the largest number of cells: where only small relief holds a direction.
+pub fn cell_size(voxel: f64, cells: usize, points: usize, is_fine: bool) -> f64 {
     let points = points as f64;
-    let wanted = (points / CELL_POINTS).min((points / DENSE_POINTS).clamp(DENSE_CELLS, MOST_CELLS));
+    let dense = if is_fine { MOST_CELLS } else { (points / DENSE_POINTS).clamp(DENSE_CELLS, MOST_CELLS) };
+    let wanted = (points / CELL_POINTS).min(dense);
     voxel * (cells as f64 / wanted).sqrt()
 }
 
@@ -37,9 +40,9 @@ pub fn cell_size(voxel: f64, cells: usize, points: usize) -> f64 {
 pub const NOISY: &str = "in smaller ones the noise of the points hides the planes";
 
 /// Why cells of [`cell_size`] are not smaller for a cloud of this many points.
-pub fn why_no_smaller(points: usize) -> &'static str {
+pub fn why_no_smaller(points: usize, is_fine: bool) -> &'static str {
     match (points as f64 / CELL_POINTS).total_cmp(&DENSE_CELLS) {
-        Ordering::Greater => "more and smaller ones hardly make it more accurate",
+        Ordering::Greater if !is_fine => "more and smaller ones hardly make it more accurate",
         _ => "smaller ones would have too few points for planes",
     }
 }

@@ -18,6 +18,9 @@ const FILLED: f64 = 4.0;
 const NARROW: f64 = 0.03;
 /// Number of points that a typical variance counts as, when that of a plane is estimated. Planes of few points would otherwise seem exact by chance.
 const PRIOR_POINTS: f64 = 8.0;
+/// Variance of points about their plane, in typical ones, beyond which it is the shape that the plane misses. It does not average out over the points of a patch,
+/// nor along an edge: the edges of a corridor turned it about its axis by three times the predicted deviation (example `accuracy`).
+const SHAPE: f64 = 2.0;
 /// Standard deviation below which points count as exact, in cells. Residuals of an exact copy are rounding errors.
 pub(super) const FINEST: f64 = 1e-6;
 
@@ -99,29 +102,39 @@ impl<'a> Comparison<'a> {
         all.map(pairing).collect()
     }
 
-    /// Finds the plane near the place, unless it is known.
+    /// The plane near the place, where it is another one than that of the pairing.
     #[inline]
-    pub(super) fn update(&self, side: usize, pairing: &mut Pairing, place: [f64; 3]) {
+    pub(super) fn other_plane(&self, side: usize, pairing: &Pairing, place: [f64; 3]) -> Option<Plane> {
         let surface = self.surfaces[1 - side];
         let level = pairing.patch.level;
         if self.kind == Refinement::PointToPoint {
-            pairing.plane = surface.nearest(place, level);
+            Some(surface.nearest(place, level))
         } else if surface.plane_key(place, level, &pairing.plane) != pairing.key {
-            pairing.plane = surface.plane(place, level);
-            pairing.key = surface.plane_key(place, level, &pairing.plane);
+            Some(surface.plane(place, level))
+        } else {
+            None
         }
     }
 
-    /// Calls `found` with the residuals of a patch: one for point-to-plane, three for the other kinds, none without a plane.
+    /// Finds the plane near the place, unless it is known.
+    #[inline]
+    pub(super) fn update(&self, side: usize, pairing: &mut Pairing, place: [f64; 3]) {
+        if let Some(plane) = self.other_plane(side, pairing, place) {
+            pairing.plane = plane;
+            pairing.key = self.surfaces[1 - side].plane_key(place, pairing.patch.level, &plane);
+        }
+    }
+
+    /// Calls `found` with the residuals of the patch of a pairing from a plane: one for point-to-plane, three for the other kinds, none without a plane.
     #[inline]
     pub(super) fn residuals(
         &self,
         side: usize,
-        pairing: &Pairing,
+        Pairing { patch, own, .. }: &Pairing,
+        plane: &Plane,
         place: [f64; 3],
         mut found: impl FnMut(Residual),
     ) {
-        let Pairing { patch, plane, own, .. } = pairing;
         if plane.count == 0.0 {
             return;
         }
@@ -135,30 +148,35 @@ impl<'a> Comparison<'a> {
         let aside = (dot(apart, apart) - across * across).max(0.0);
         let known =
             plane.count / (1.0 + aside / (plane.breadth + NARROW * NARROW * aside).max(f64::MIN_POSITIVE));
+        let shape = (variance - SHAPE * self.typical).max(0.0);
         // The patch has its share of what the points around it say.
-        let weight = patch.count / (variance * (1.0 + FILLED * patch.count / known));
+        let weight = patch.count / (variance * (1.0 + FILLED * patch.count / known) + patch.count * shape);
         let turned = |v: [f64; 3]| rotate(&self.pose.rotation(), v);
-        // From the plane to the patch for side 0, and back for side 1, in fixed coordinates.
-        let (at, normal, value) = match side {
-            0 => (place, plane.normal, apart),
-            _ => (patch.at, turned(plane.normal), turned(times(-unit, apart))),
+        let (at, normal) = match side {
+            0 => (place, plane.normal),
+            _ => (patch.at, turned(plane.normal)),
         };
-        let residual = |direction: [f64; 3], weight: f64| Residual {
+        let apart_sq = unit * unit * across * across;
+        let residual = |direction: [f64; 3], value: f64, weight: f64| Residual {
             at,
             normal: direction,
-            value: dot(direction, value),
-            apart_sq: unit * unit * across * across,
+            value,
+            apart_sq,
             expected: variance,
             weight,
             variance,
         };
+        // From the plane to the patch for side 0, and back for side 1, in fixed coordinates.
+        let way = || if side == 0 { apart } else { turned(times(-unit, apart)) };
         match self.kind {
             Refinement::PointToPoint => {
-                let third = dot(value, value) / 3.0;
+                let way = way();
+                let third = dot(way, way) / 3.0;
                 let weight = patch.count / self.typical;
                 for axis in AXES {
                     let expected = self.typical;
-                    found(Residual { apart_sq: third, expected, variance: third, ..residual(axis, weight) });
+                    let residual = residual(axis, dot(axis, way), weight);
+                    found(Residual { apart_sq: third, expected, variance: third, ..residual });
                 }
             }
             Refinement::PlaneToPlane => {
@@ -171,9 +189,10 @@ impl<'a> Comparison<'a> {
                     0.5 * (flat(normal) + flat(other))
                 };
                 let rows = inverse_root(&std::array::from_fn(|i| std::array::from_fn(|j| spread(i, j))));
-                rows.into_iter().flatten().for_each(|row| found(residual(row, weight)));
+                let way = way();
+                rows.into_iter().flatten().for_each(|row| found(residual(row, dot(row, way), weight)));
             }
-            _ => found(residual(normal, weight)),
+            _ => found(residual(normal, if side == 0 { across } else { -unit * across }, weight)),
         }
     }
 }

@@ -21,8 +21,12 @@ impl Finish<'_> {
     }
 }
 
-/// Whether a step is small beside the noise.
-pub(super) fn is_small(x: &[f64; 7], sums: &Sums) -> bool {
-    let size_sq: f64 = (0..7).map(|i| (0..7).map(|j| x[i] * sums.matrix[i][j] * x[j]).sum::<f64>()).sum();
-    size_sq < SETTLED * SETTLED
+/// Squared length of a step, in standard deviations of the noise.
+pub(super) fn squared_length(x: &[f64; 7], sums: &Sums) -> f64 {
+    (0..7).map(|i| (0..7).map(|j| x[i] * sums.matrix[i][j] * x[j]).sum::<f64>()).sum()
+}
+
+/// Whether a step of this squared length is small beside the noise.
+pub(super) fn is_small(length_sq: f64) -> bool {
+    length_sq < SETTLED * SETTLED
 }

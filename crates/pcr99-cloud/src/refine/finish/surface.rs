@@ -1,11 +1,11 @@
 //! Surfaces: the cells of a cloud in several sizes, the patches that they make, and the planes near a place.
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use pcr99_base::vector::distance_sq;
 
 use super::cells::{Cells, Plane};
-use crate::grid::{KeyTable, key_of, keys_at_corner};
+use crate::grid::{KeyTable, keys_at_corner};
 
 /// Number of levels that are tried for a plane. Where points are too sparse or too noisy, the next size is tried.
 const TRIED: usize = 3;
@@ -39,6 +39,55 @@ struct Level {
     parents: Vec<u32>,
     /// Whether the points around each cell lie on a plane. Measured when first needed.
     flat: OnceLock<Vec<bool>>,
+    /// The planes that were needed, kept because neighbouring patches share them, and because a prepared cloud is compared more than once.
+    planes: RwLock<Planes>,
+}
+
+/// Planes around corners, by the keys of the corners.
+#[derive(Debug)]
+struct Planes {
+    corners: KeyTable,
+    planes: Vec<Plane>,
+}
+
+impl Level {
+    fn new(cells: Cells, parents: Vec<u32>) -> Self {
+        let planes = RwLock::new(Planes { corners: KeyTable::new(), planes: Vec::new() });
+        Self { cells, parents, flat: OnceLock::new(), planes }
+    }
+
+    /// The plane around a corner.
+    fn plane(&self, corner: u64) -> Plane {
+        let known = self.planes.read().unwrap_or_else(PoisonError::into_inner);
+        known.corners.find(corner).map_or_else(|| self.cells.plane(corner), |number| known.planes[number])
+    }
+
+    /// Calls `found` with a number that goes with each corner, and the plane around that corner.
+    fn planes<T: Copy>(&self, corners: &[(T, u64)], mut found: impl FnMut(T, &Plane)) {
+        let mut missing = KeyTable::new();
+        let mut later = Vec::new();
+        let known = self.planes.read().unwrap_or_else(PoisonError::into_inner);
+        for &(item, corner) in corners {
+            match known.corners.find(corner) {
+                Some(number) => found(item, &known.planes[number]),
+                None => later.push((item, missing.number(corner))),
+            }
+        }
+        drop(known);
+        if later.is_empty() {
+            return;
+        }
+        // No lock is held here: while a thread waits for the others, it may take up another task that needs the same planes.
+        let planes = self.cells.planes(missing.keys());
+        later.into_iter().for_each(|(item, number)| found(item, &planes[number]));
+        let mut known = self.planes.write().unwrap_or_else(PoisonError::into_inner);
+        for (&corner, plane) in missing.keys().iter().zip(planes) {
+            // Another thread may have been faster.
+            if known.corners.number(corner) == known.planes.len() {
+                known.planes.push(plane);
+            }
+        }
+    }
 }
 
 /// The cells of a cloud, of several sizes (levels), each twice the one before.
@@ -58,10 +107,10 @@ impl Surface {
         let mut cells = Cells::of(points, turn, size);
         while cells.cells.len() > LAST_CELLS {
             let (doubled, parents) = cells.doubled();
-            levels.push(Level { cells, parents, flat: OnceLock::new() });
+            levels.push(Level::new(cells, parents));
             cells = doubled;
         }
-        levels.push(Level { cells, parents: Vec::new(), flat: OnceLock::new() });
+        levels.push(Level::new(cells, Vec::new()));
         let is_tried = |(k, level): &(usize, &Level)| *k == 0 || level.cells.cells.len() > FEWEST;
         let probes = levels.iter().enumerate().take_while(is_tried);
         // Where the surface itself is rough, no size is clear.
@@ -74,7 +123,9 @@ impl Surface {
     pub(crate) fn bytes(&self) -> usize {
         let level = |level: &Level| {
             let flat = level.flat.get().map_or(0, |flat| size_of_val(&**flat));
-            level.cells.bytes() + size_of_val(&*level.parents) + flat
+            let known = level.planes.read().unwrap_or_else(PoisonError::into_inner);
+            let planes = known.corners.bytes() + size_of_val(&*known.planes);
+            level.cells.bytes() + size_of_val(&*level.parents) + flat + planes
         };
         self.levels.iter().map(level).sum()
     }
@@ -137,36 +188,22 @@ impl Surface {
         let mut planes = vec![Plane::NONE; places.len()];
         let mut open: Vec<u32> = (0..places.len() as u32).collect();
         for tried in 0..TRIED {
-            let mut corners: Vec<KeyTable> = self.levels.iter().map(|_| KeyTable::new()).collect();
-            // Number of the corner of each place that has no clear plane yet.
-            let numbers: Vec<Option<u32>> = open
-                .iter()
-                .map(|&i| {
-                    let (place, level) = places[i as usize];
-                    let cells = &self.levels.get(level + tried)?.cells;
-                    Some(corners[level + tried].number(cells.corner_key(place)?) as u32)
-                })
-                .collect();
-            let found: Vec<Vec<Plane>> = corners
-                .iter()
-                .zip(&self.levels)
-                .map(|(corners, level)| level.cells.planes(corners.keys()))
-                .collect();
-            let mut rest = Vec::new();
-            for (&i, number) in open.iter().zip(numbers) {
-                let Some(number) = number else { continue };
-                let level = places[i as usize].1 + tried;
-                let plane = found[level][number as usize];
-                if self.levels[level].cells.is_clear(&plane) {
-                    planes[i as usize] = Plane { is_finest: tried == 0, ..plane };
-                } else {
-                    if plane.count > 0.0 {
-                        planes[i as usize] = plane;
-                    }
-                    rest.push(i);
+            // The corners near the places, by level.
+            let mut corners = vec![Vec::new(); self.levels.len()];
+            for i in open.drain(..) {
+                let (place, level) = places[i as usize];
+                let Some(Level { cells, .. }) = self.levels.get(level + tried) else { continue };
+                if let Some(corner) = cells.corner_key(place) {
+                    corners[level + tried].push((i, corner));
                 }
             }
-            open = rest;
+            for (level, corners) in self.levels.iter().zip(&corners) {
+                level.planes(corners, |i, plane| {
+                    if !level.cells.take(plane, &mut planes[i as usize], tried == 0) {
+                        open.push(i);
+                    }
+                });
+            }
         }
         planes
     }
@@ -174,18 +211,14 @@ impl Surface {
     /// The plane near `point` for a patch of this level: of the smallest cells, at least as large as its own, that have enough points and lie clearly on both
     /// sides of it.
     pub(super) fn plane(&self, point: [f64; 3], level: usize) -> Plane {
-        let mut last = Plane::NONE;
-        for (k, Level { cells, .. }) in self.levels.iter().skip(level).take(TRIED).enumerate() {
-            let Some(corner) = cells.corner_key(point) else { break };
-            let plane = cells.plane(corner);
-            if cells.is_clear(&plane) {
-                return Plane { is_finest: k == 0, ..plane };
-            }
-            if plane.count > 0.0 {
-                last = plane;
+        let mut plane = Plane::NONE;
+        for (k, level) in self.levels.iter().skip(level).take(TRIED).enumerate() {
+            let Some(corner) = level.cells.corner_key(point) else { break };
+            if level.cells.take(&level.plane(corner), &mut plane, k == 0) {
+                break;
             }
         }
-        last
+        plane
     }
 
     /// The mean of the points of the cell, of those around the corner nearest to `point`, whose mean is nearest; without a normal.
@@ -210,7 +243,7 @@ impl Surface {
         let key = match plane.is_finest {
             true => cells.corner_key(point),
             // The corners of all sizes of cells that are nearest to a point depend on its half cell.
-            false => key_of(point, 2.0 / cells.size),
+            false => cells.half_key(point),
         };
         key.unwrap_or(u64::MAX)
     }
