@@ -15,7 +15,9 @@ stages of ``register``         ``clean``, ``suggest_voxel``, ``voxel_down_sample
                                ``match_features``, ``verify``
 files                          ``read_points``, ``read_cloud``, ``read_matches``, ``write_points``, ``write_cloud``,
                                ``write_matches``
+control points                 ``georeference``
 many pairs                     ``batch``; on a cluster: ``pcr99.ray.batch``
+many scans to one map          ``assemble``; on a cluster: ``pcr99.ray.assemble``
 problems with known truth      ``simulate``
 results                        ``Registration``, ``CloudRegistration``
 exceptions                     ``Error`` and its subclasses
@@ -27,6 +29,8 @@ interpreter's lock is released, and Ctrl-C stops a long run. ``python -m pcr99``
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from ._assemble import ControlPoint, assemble
+from ._assembly import AssembledScan, Assembly, Component, Edge, KnownPlace, LoopErrors, PoseAccuracy, WorldTie
 from ._batch import BatchResult, batch
 from ._clouds import (
     Cloud,
@@ -53,6 +57,7 @@ from ._errors import (
     OutOfMemory,
     SystemLimit,
 )
+from ._georeference import Georeference, georeference
 from ._parts import (
     Accuracy,
     Candidate,
@@ -76,13 +81,18 @@ from ._stages import Cleaned, Features, clean, estimate_normals, fpfh, match_fea
 
 __all__ = [
     "Accuracy",
+    "AssembledScan",
+    "Assembly",
     "BatchResult",
     "Candidate",
     "Cleaned",
     "Cloud",
     "CloudRegistration",
     "CloudSummary",
+    "Component",
+    "ControlPoint",
     "Counters",
+    "Edge",
     "EquivalentPose",
     "Error",
     "Evidence",
@@ -93,14 +103,18 @@ __all__ = [
     "FileNotFound",
     "Fit",
     "FreeMotion",
+    "Georeference",
     "InternalError",
     "InvalidInput",
     "InvalidType",
+    "KnownPlace",
+    "LoopErrors",
     "Matches",
     "MissingPackage",
     "NotRefuted",
     "OutOfMemory",
     "Place",
+    "PoseAccuracy",
     "PreparedCloud",
     "Problem",
     "Progress",
@@ -108,12 +122,15 @@ __all__ = [
     "Relation",
     "Rival",
     "SystemLimit",
+    "WorldTie",
     "__version__",
+    "assemble",
     "assess",
     "batch",
     "clean",
     "estimate_normals",
     "fpfh",
+    "georeference",
     "match_features",
     "methods",
     "read_cloud",

@@ -266,31 +266,36 @@ def write_cloud(path: PathLike, cloud: CloudLike) -> None:
     The file appears complete or not at all. A warning names the attributes that the format cannot store.
     """
     file = _path("path", path)
-    made = cloud if isinstance(cloud, Cloud) else as_cloud("cloud", cloud)
-    points = as_rows("cloud.points", made.points)
-    colors = _colors(made.colors if isinstance(cloud, Cloud) else getattr(cloud, "colors", None), len(points))
-    intensities = None if made.intensities is None else as_list("cloud.intensities", made.intensities, len(points), "points")
-    normals = _attribute("cloud", "normals", made.normals, points)
-    dropped, lost = _core.write_cloud(file, points, normals, colors, intensities, _known(made.viewpoint))
+    made = as_full_cloud("cloud", cloud)
+    dropped, lost = _core.write_cloud(file, made.points, made.normals, made.colors, made.intensities, _known(made.viewpoint))
     if dropped:
         warnings.warn(f"`{file}`: removed {dropped} non-finite points", stacklevel=2)
     if lost:
         warnings.warn(f"`{file}`: the format cannot store {', '.join(lost)}", stacklevel=2)
 
 
-def _colors(value: Any, points: int) -> Optional[npt.NDArray[np.uint8]]:
+def as_full_cloud(name: str, cloud: CloudLike) -> Cloud:
+    """Converts any kind of cloud but a ``PreparedCloud`` to a ``Cloud`` with all attributes."""
+    made = cloud if isinstance(cloud, Cloud) else as_cloud(name, cloud)
+    points = as_rows(f"{name}.points", made.points)
+    colors = _colors(name, made.colors if isinstance(cloud, Cloud) else getattr(cloud, "colors", None), len(points))
+    intensities = None if made.intensities is None else as_list(f"{name}.intensities", made.intensities, len(points), "points")
+    return Cloud(points, _attribute(name, "normals", made.normals, points), colors, intensities, made.viewpoint)
+
+
+def _colors(name: str, value: Any, points: int) -> Optional[npt.NDArray[np.uint8]]:
     if value is None or len(value) == 0:
         return None
-    colors = as_array("cloud.colors", value)
+    colors = as_array(f"{name}.colors", value)
     if colors.shape != (points, 3):
-        raise InvalidInput(f"`cloud.colors` is {'×'.join(map(str, colors.shape))} for {points} points, expected {points}×3")
+        raise InvalidInput(f"`{name}.colors` is {'×'.join(map(str, colors.shape))} for {points} points, expected {points}×3")
     if colors.dtype.kind == "f":
         # Open3D's colours are fractions from 0 to 1.
         if not bool(((colors >= 0.0) & (colors <= 1.0)).all()):
-            raise InvalidInput("`cloud.colors` must be fractions from 0 to 1, or integers from 0 to 255, for example with .astype(np.uint8)")
+            raise InvalidInput(f"`{name}.colors` must be fractions from 0 to 1, or integers from 0 to 255, for example with .astype(np.uint8)")
         return contiguous(np.rint(colors * 255.0), np.uint8)
     if bool(((colors < 0) | (colors > 255)).any()):
-        raise InvalidInput("`cloud.colors` must be integers from 0 to 255")
+        raise InvalidInput(f"`{name}.colors` must be integers from 0 to 255")
     return contiguous(colors, np.uint8)
 
 

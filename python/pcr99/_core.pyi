@@ -1,11 +1,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional, final
+from typing import Any, Optional, Union, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Assembly",
     "Batch",
     "CHUNK",
     "Deadline",
@@ -19,6 +20,7 @@ __all__ = [
     "clean",
     "estimate_normals",
     "fpfh",
+    "georeference",
     "main",
     "match_features",
     "methods",
@@ -171,12 +173,25 @@ class Manifest:
     def __len__(self) -> int: ...
 
 @final
+class Assembly:
+    def __new__(cls, output: str, options: Mapping[str, Any]) -> Assembly: ...
+    def add(self, scans: Sequence[tuple[str, str]]) -> None: ...
+    def next(self) -> Optional[Batch]: ...
+    def take(self, batch: Batch) -> None: ...
+    def finish(self) -> tuple[str, list[Path], int]: ...
+    def close(self) -> None: ...
+
+@final
 class Batch:
     def __new__(cls, output: str, manifest: Manifest, resume: bool, repair: bool, retry_failed: bool, retry_changed: bool) -> Batch: ...
     @property
     def changed(self) -> Optional[str]: ...
     @property
     def finished(self) -> int: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def path(self) -> Path: ...
     def close(self) -> None: ...
     def run(
         self,
@@ -246,6 +261,15 @@ def fpfh(
     points: _Floats, normals: _Floats, radius: float, threads: Optional[int]
 ) -> tuple[_Indices, _Singles, _Singles]: ...
 def match_features(source: _Singles, target: _Singles, mutual: bool, threads: Optional[int]) -> _Indices: ...
+def georeference(
+    names: Sequence[str],
+    local: _Floats,
+    world: _Floats,
+    deviations: Optional[_Floats],
+    scale: Union[float, tuple[float, float], None],
+    vertical: Optional[str],
+    tilt: Optional[float],
+) -> dict[str, Any]: ...
 def read_points(path: str) -> _Floats: ...
 def read_cloud(path: str) -> dict[str, Any]: ...
 def write_cloud(

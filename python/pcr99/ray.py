@@ -1,7 +1,7 @@
 """Registration of many pairs on a Ray cluster. Install it with ``pip install 'pcr99[ray]'``.
 
 ``pcr99.ray.batch`` takes the same manifest and writes the same bytes as ``pcr99.batch``. Either can resume a batch of the other.
-``python -m pcr99.ray MANIFEST --output DIR`` is the same as a program.
+``python -m pcr99.ray MANIFEST --output DIR`` is the same as a program. ``pcr99.ray.assemble`` does the same for ``pcr99.assemble``.
 
 All machines need the same version of ``pcr99``. The output directory and the files of the manifest must be on a shared file system, under
 the same paths on all machines.
@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _core
 from ._arrays import as_optional_whole
+from ._assemble import DEFAULTS, AssembleOptions, ScansLike, assembled
+from ._assembly import Assembly
 from ._batch import BatchResult, result, warn_of_changes
 from ._clouds import PathLike, _path
 from ._errors import Error, InvalidType, MissingPackage, SystemLimit
@@ -33,7 +35,7 @@ from ._ray_run import Run
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["batch", "main"]
+__all__ = ["assemble", "batch", "main"]
 
 #: Bytes of shared memory for a local Ray. Only small receipts pass through it.
 _OBJECT_STORE = 100 << 20
@@ -108,6 +110,64 @@ def batch(
     finally:
         reporter.close()
         work.close()
+
+
+def assemble(
+    scans: ScansLike,
+    output: PathLike,
+    *,
+    address: Optional[str] = None,
+    num_cpus: Optional[int] = None,
+    chunk: Optional[int] = None,
+    cache: Optional[int] = None,
+    progress: ProgressLike = None,
+    **options: Unpack[AssembleOptions],
+) -> Assembly:
+    """Assembles many scans with pairs registered on a Ray cluster, with the same results to the byte as ``pcr99.assemble``.
+
+    Parameters
+    ----------
+    scans, output, progress, **options
+        As in ``pcr99.assemble``: ``scale``, ``voxel``, ``vertical``, ``tilt``, ``same_rig``, ``control``, ``positions``, ``resume``, ``merge``, ``merge_format``,
+        ``pair_pages``, ``seed``. All machines must see ``output`` and the files of the scans under the same paths.
+    address, num_cpus, chunk, cache
+        As in ``pcr99.ray.batch``.
+
+    Pairs are the unit of work. Scans are read and poses are found where this function is called. Ctrl-C keeps the finished pairs.
+
+    Examples
+    --------
+    >>> import pcr99.ray
+    >>> found = pcr99.ray.assemble(scans, "project", address="auto")   # doctest: +SKIP
+    >>> found.components[0].members                                    # doctest: +SKIP
+    (0, 1, 2)
+    """
+    num_cpus, chunk = as_optional_whole("num_cpus", num_cpus, 1), as_optional_whole("chunk", chunk, 1)
+    cache = as_optional_whole("cache", cache, 0)
+    if address is not None and not isinstance(address, str):
+        raise InvalidType(f"`address` must be a string, not {type(address).__name__}")
+    unknown = sorted(set(options) - set(AssembleOptions.__annotations__))
+    if unknown:
+        raise InvalidType(f"assemble has no option `{unknown[0]}`; the options are {', '.join(sorted(AssembleOptions.__annotations__))}")
+    _path("output", output)
+    reporter = ProgressReporter(progress)
+    _ray()
+    with contextlib.ExitStack() as stack:
+        cluster: list[tuple[Any, Optional[int]]] = []
+
+        def register(batch: _core.Batch, reporter: ProgressReporter) -> None:
+            before = batch.finished
+            if before == batch.pairs:
+                return
+            if not cluster:
+                # Several rounds use one cluster.
+                cluster.append(stack.enter_context(_cluster(address, num_cpus)))
+                reporter.start()
+            ray, limit = cluster[0]
+            Run(ray, batch, str(batch.path), limit, cache, reporter, batch.pairs, before).all(chunk)
+
+        given = {**DEFAULTS, **options, "scans": scans, "output": output, "cache": None}
+        return assembled(given, register, reporter)
 
 
 def _ray() -> Any:

@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pcr99_assemble::Round;
 use pcr99_batch::{
-    At, Chunk, Clouds, Directory, Error, ManifestError, Progress, Record, RunOptions, Settings,
+    At, Chunk, Clouds, Directory, Error, ManifestError, Progress, Record, RunOptions, Settings, run_sharing,
 };
 use pyo3::{prelude::*, types::PyTuple};
 
@@ -83,6 +84,8 @@ fn settings(given: &[(String, String)]) -> Result<Settings, Failure> {
 pub(crate) struct Batch {
     manifest: Arc<pcr99_batch::Manifest>,
     directory: Shared,
+    /// Cache of clouds that other work shares.
+    clouds: Option<Arc<Clouds>>,
     /// Message about finished pairs whose input files have changed.
     changed: Option<String>,
 }
@@ -98,11 +101,25 @@ fn with<T>(
     work(guard.as_mut().ok_or_else(|| Failure::Value("the batch is closed".to_owned()))?)
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Batch {
+    /// The batch of a round of an assembly.
+    pub(crate) fn of_round(round: Round, clouds: Arc<Clouds>) -> Self {
+        let Round { manifest, directory } = round;
+        let directory = Arc::new(Mutex::new(Some(directory)));
+        Self { manifest, directory, clouds: Some(clouds), changed: None }
+    }
+
+    /// The round of an assembly. The batch is then closed.
+    pub(crate) fn round(&self) -> Result<Round, Failure> {
+        let directory = locked(&self.directory).take();
+        let directory = directory.ok_or_else(|| Failure::Value("the batch is closed".to_owned()))?;
+        Ok(Round { manifest: Arc::clone(&self.manifest), directory })
+    }
+
     /// Runs `work`, which writes files, to its end even if Ctrl-C is pressed.
     fn complete<T: Send + 'static>(
         &self,
@@ -144,7 +161,20 @@ impl Batch {
             let changed = (!changed.rows.is_empty()).then(|| changed.to_string());
             Ok((directory, changed))
         })?;
-        Ok(Self { manifest, directory: Arc::new(Mutex::new(Some(directory))), changed })
+        Ok(Self { manifest, directory: Arc::new(Mutex::new(Some(directory))), clouds: None, changed })
+    }
+
+    /// Number of pairs.
+    #[getter]
+    fn pairs(&self) -> usize {
+        self.manifest.rows().len()
+    }
+
+    /// The directory.
+    #[getter]
+    fn path(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        with(&self.directory, |directory| Ok(directory.path().to_path_buf()))
+            .map_err(|failure| failure.raised(py))
     }
 
     /// Message about finished pairs whose input files have changed; `None` if there are none.
@@ -187,6 +217,7 @@ impl Batch {
         let state: Arc<Mutex<Option<Progress>>> = Arc::default();
         let its_state = Arc::clone(&state);
         let (directory, manifest) = (Arc::clone(&self.directory), Arc::clone(&self.manifest));
+        let clouds = self.clouds.clone().unwrap_or_else(|| Arc::new(Clouds::new(options.cache)));
         let report = |py: Python<'_>| match (progress, *locked(&state)) {
             (Some(progress), Some(Progress { all, before, made, failed })) => {
                 progress.call1(PyTuple::new(py, [all, before, made, failed])?).map(|_| ())
@@ -208,7 +239,8 @@ impl Batch {
                 let interrupted = || watch.check().is_some();
                 with(&directory, |directory| {
                     let mut note = |progress: &Progress| *locked(&its_state) = Some(*progress);
-                    Ok(pcr99_batch::run(&manifest, directory, &options, &interrupted, &mut note)?)
+                    let seen = &mut |_: &Record, _| {};
+                    Ok(run_sharing(&manifest, directory, &options, &clouds, &interrupted, &mut note, seen)?)
                 })
             },
             look,
@@ -319,7 +351,7 @@ pub(crate) fn default_chunk() -> usize {
 }
 
 /// Size of the cache of clouds in bytes.
-fn bytes(mib: Option<u64>) -> u64 {
+pub(crate) fn bytes(mib: Option<u64>) -> u64 {
     mib.map_or(RunOptions::default().cache, |mib| mib.saturating_mul(1 << 20))
 }
 

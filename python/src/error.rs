@@ -2,6 +2,7 @@
 
 use std::{any::Any, io, path::PathBuf};
 
+use pcr99_assemble::Error as AssemblyError;
 use pcr99_batch::{Error as BatchError, ManifestError};
 use pcr99_cloud::{FileError, OutputError, RegisterError};
 use pcr99_document::Error as DocumentError;
@@ -17,6 +18,8 @@ pub(crate) enum Failure {
     File(FileError, PathBuf),
     /// A batch failed. The path is the file or directory that caused it.
     Batch(Box<pcr99_batch::Error>, Option<PathBuf>),
+    /// An assembly failed. The path is the file or directory that caused it.
+    Assembly(Box<AssemblyError>, Option<PathBuf>),
     /// The memory or the memory budget is exhausted.
     Memory(String),
     /// The system started no thread.
@@ -50,6 +53,10 @@ impl Failure {
                 },
                 _ => None,
             },
+            Self::Assembly(error, _) => match &**error {
+                AssemblyError::Io { cause, .. } => Some(cause),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -68,7 +75,7 @@ impl Failure {
             Self::Memory(_) => "OutOfMemory",
             Self::NoThread(_) => "SystemLimit",
             Self::Internal(_) => "InternalError",
-            Self::File(..) | Self::Batch(..)
+            Self::File(..) | Self::Batch(..) | Self::Assembly(..)
                 if self.cause().is_some_and(|cause| cause.kind() == io::ErrorKind::NotFound) =>
             {
                 "FileNotFound"
@@ -81,6 +88,13 @@ impl Failure {
                 },
                 BatchError::Exists { .. } | BatchError::Foreign { .. } => "FileExists",
                 _ => "FileError",
+            },
+            Self::Assembly(error, path) => match (&**error, path) {
+                (AssemblyError::Exists { .. } | AssemblyError::Foreign { .. }, _) => "FileExists",
+                (AssemblyError::File(FileError::UnknownFormat { .. }), _) => "FileFormatError",
+                (AssemblyError::File(_) | AssemblyError::Output(_) | AssemblyError::Page(_), _)
+                | (_, Some(_)) => "FileError",
+                (_, None) => "InvalidInput",
             },
             Self::File(error, _) => match error {
                 FileError::Malformed { .. } | FileError::UnknownFormat { .. } => "FileFormatError",
@@ -96,6 +110,7 @@ impl Failure {
             Self::Value(text) | Self::Memory(text) => text.clone(),
             Self::File(error, _) => error.to_string(),
             Self::Batch(error, _) => batch_message(error),
+            Self::Assembly(error, _) => assembly_message(error),
             Self::NoThread(cause) => format!("cannot start a thread: {cause}"),
             Self::Internal(text) => format!("this is a bug in pcr99, please report it: {text}"),
         }
@@ -112,7 +127,7 @@ impl Failure {
     fn exception(&self, py: Python<'_>) -> PyResult<PyErr> {
         let class = py.import(intern!(py, "pcr99._errors"))?.getattr(self.class())?;
         let exception = class.call1((self.message(),))?;
-        if let Self::File(_, path) | Self::Batch(_, Some(path)) = self
+        if let Self::File(_, path) | Self::Batch(_, Some(path)) | Self::Assembly(_, Some(path)) = self
             && self.class().starts_with("File")
         {
             exception.setattr(intern!(py, "filename"), path.as_os_str())?;
@@ -137,6 +152,35 @@ fn batch_message(error: &BatchError) -> String {
             if *line == 0 { String::new() } else { format!(", line {line},") }
         ),
         _ => error.to_string(),
+    }
+}
+
+/// Message of an assembly error, with the names of Python's options.
+fn assembly_message(error: &AssemblyError) -> String {
+    match error {
+        AssemblyError::Exists { directory } => format!(
+            "`{}` already holds a project: continue it or add scans to it with resume=True, or choose another directory",
+            directory.display()
+        ),
+        _ => error.to_string(),
+    }
+}
+
+impl From<AssemblyError> for Failure {
+    fn from(error: AssemblyError) -> Self {
+        let path = match error {
+            AssemblyError::Batch(error) => return error.into(),
+            AssemblyError::Plan(error) => return error.into(),
+            AssemblyError::Foreign { ref directory }
+            | AssemblyError::Exists { ref directory }
+            | AssemblyError::Busy { ref directory }
+            | AssemblyError::OtherVersion { ref directory, .. }
+            | AssemblyError::OtherOptions { ref directory, .. } => Some(directory.clone()),
+            AssemblyError::Damaged { ref file, .. } => Some(file.clone()),
+            AssemblyError::NotUnicode { ref path } | AssemblyError::Io { ref path, .. } => Some(path.clone()),
+            _ => None,
+        };
+        Self::Assembly(Box::new(error), path)
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod arrays;
 
+mod assemble;
+
 mod batch;
 
 mod document;
@@ -12,6 +14,8 @@ mod document;
 mod error;
 
 mod files;
+
+mod georeference;
 
 mod logging;
 
@@ -56,9 +60,11 @@ fn quiet_decoders() {
 mod core {
     #[pymodule_export]
     use super::{
+        assemble::Assembly,
         batch::{Batch, Manifest, Worker},
         document::Document,
         files::{read_cloud, read_matches, read_points, write_cloud, write_matches},
+        georeference::georeference,
         main,
         page::save_page,
         register::{Deadline, PreparedCloud, RegisterPlan, suggest_voxel, verify},

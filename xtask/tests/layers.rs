@@ -26,7 +26,7 @@ pcr99-assemble → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-graph, 
 pcr99-lab → pcr99-base, pcr99, pcr99-baselines
 pcr99-report → pcr99-base, pcr99, pcr99-lab, pcr99-page
 pcr99-cli → pcr99-base, pcr99, pcr99-cloud, pcr99-document, pcr99-graph, pcr99-plan, pcr99-batch, pcr99-page, pcr99-assemble, pcr99-lab, pcr99-report
-pcr99-python → pcr99-base, pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-lab, pcr99-cli
+pcr99-python → pcr99-base, pcr99, pcr99-cloud, pcr99-baselines, pcr99-document, pcr99-plan, pcr99-batch, pcr99-page, pcr99-assemble, pcr99-lab, pcr99-cli
 ";
 
 /// Further crates of this workspace that only the tests of a crate use.

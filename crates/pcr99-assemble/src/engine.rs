@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pcr99::Scale;
+use pcr99_cloud::RegisterParams;
 use pcr99_document::{CloudDocument, Document, PairResult};
 use pcr99_graph::Kind;
 
@@ -80,7 +81,8 @@ pub struct Assembled {
     pub fates: Vec<Fate>,
 }
 
-/// Assembles maps from pairs. `same` are scans with the same points, `rig` says which scans are of sensors that are mounted together.
+/// Assembles maps from pairs. `same` are scans with the same points, `rig` says which scans are of sensors that are mounted together,
+/// `params` how pairs were registered.
 ///
 /// # Errors
 /// When the pose graph cannot be solved.
@@ -89,12 +91,13 @@ pub fn assembled(
     tried: &[Tried],
     same: &[[usize; 2]],
     rig: Option<&Rig>,
-    scale: Scale,
+    params: &RegisterParams,
     clouds: Clouds<'_>,
 ) -> Result<Assembled, Error> {
+    let scale = params.scale();
     let Sketch { all, fates, accepted, start } = Sketch::of(scans, tried, rig, scale)?;
     let chosen = Chosen { scans, tried, all: &all, fates: &fates, accepted: &accepted };
-    let mut admitted = chosen.rejudged(&start, scale, clouds);
+    let mut admitted = chosen.rejudged(&start, params, clouds);
     chosen.add_known(&mut admitted);
     admitted.extend(same.iter().map(|&[target, source]| identical(target, source, scans)));
     let edges: Vec<MapEdge> = admitted.iter().map(|admitted| admitted.edge.clone()).collect();
@@ -156,7 +159,7 @@ struct Chosen<'a> {
 
 impl Chosen<'_> {
     /// The edges of the map: registered ones as they are, supported ones and further pairs that overlap refined and judged again.
-    fn rejudged(&self, start: &Map, scale: Scale, clouds: Clouds<'_>) -> Vec<Admitted> {
+    fn rejudged(&self, start: &Map, params: &RegisterParams, clouds: Clouds<'_>) -> Vec<Admitted> {
         let by_pair: BTreeMap<usize, usize> = self.accepted.iter().map(|&h| (self.all[h].pair, h)).collect();
         let is_registered =
             |pair: usize| by_pair.get(&pair).is_some_and(|&h| self.fates[h] == Fate::Registered);
@@ -175,7 +178,7 @@ impl Chosen<'_> {
         }
         let pairs: Vec<Rejudged> = open.iter().map(|(_, pair)| *pair).collect();
         let mut found: BTreeMap<usize, MapEdge> = (open.iter())
-            .zip(rejudged(&pairs, start, self.scans, scale, clouds))
+            .zip(rejudged(&pairs, start, self.scans, params, clouds))
             .filter_map(|((pair, _), edge)| Some((*pair, edge?)))
             .collect();
         let mut admitted = Vec::new();

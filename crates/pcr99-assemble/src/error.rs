@@ -80,6 +80,9 @@ pub enum Error {
     /// A scan does not match the pattern of a rig.
     #[error("`same-rig`: {0}")]
     Rig(String),
+    /// Control points or positions are invalid.
+    #[error("known places: {0}")]
+    Control(String),
     /// An option of the pairs is invalid.
     #[error(transparent)]
     Plan(#[from] pcr99_plan::PlanError),

@@ -10,9 +10,10 @@
 //! | joint choice: cycles admit and throw out | [`choose`] |
 //! | pose graph, with covariances that allow for bent scans | [`map`] |
 //! | pairs that overlap in the map are refined and judged again | `rejudge` |
+//! | known places tie maps to the world | [`control`] |
 //! | document, tables, merged clouds, pages | `report`, [`outputs`], [`merged`], [`pages`] |
 //!
-//! [`assemble()`] does all of this in the directory of a project. [`assembled`] is the engine without files: results of pairs in, maps out.
+//! [`assemble()`] does all of this in the directory of a project, and [`Assembler`] in steps, for callers that register the pairs elsewhere. [`assembled`] is the engine without files: results of pairs in, maps out.
 //!
 //! # Guarantees
 //!
@@ -29,6 +30,8 @@ mod assemble;
 pub mod candidate;
 
 pub mod choose;
+
+pub mod control;
 
 pub mod engine;
 
@@ -58,14 +61,18 @@ pub mod rig;
 
 pub mod scan;
 
+mod steps;
+
 pub mod uncertain;
 
 mod words;
 
 pub use assemble::{AssembleOptions, Assembly, Stage, assemble};
+pub use control::{KnownPlace, read_control, read_positions};
 pub use engine::{Assembled, Tried, assembled, sketched};
 pub use error::Error;
 pub use merged::Merge;
+pub use steps::{Assembler, GivenScan, Round, Step};
 
 /// The example of the README, kept true.
 #[cfg(doctest)]

@@ -7,7 +7,7 @@ use pcr99_base::{
     Similarity,
     vector::{minus, multiply, rotate, solve_positive, times, transpose},
 };
-use pcr99_graph::{Kind, Options, PoseGraph, Solution, solve};
+use pcr99_graph::{Anchored, Kind, Options, PoseGraph, Solution, anchor, solve};
 
 use crate::{
     candidate::Candidate,
@@ -100,6 +100,7 @@ pub struct Map {
     pub bend: Vec<f64>,
     /// Distance by which each edge is off in the map (root mean square over the points of its source), in units of its source.
     pub residuals: Vec<f64>,
+    solved: Solved,
 }
 
 impl Map {
@@ -122,13 +123,26 @@ impl Map {
         edges.iter().zip(&bend).for_each(|(edge, &bend)| of_component[component[edge.target]] = bend);
         let held = held(&component, &solved.solution.held, count);
         let residuals = edges.iter().map(|edge| solved.off(edge, scans)).collect();
-        Ok(Self { component, poses: solved.solution.poses, covariances, held, bend: of_component, residuals })
+        let poses = solved.solution.poses.clone();
+        Ok(Self { component, poses, covariances, held, bend: of_component, residuals, solved })
     }
 
     /// The pose `target_from_source` between two scans of one component.
     pub fn between(&self, target: usize, source: usize) -> Option<Similarity> {
         (self.component[target] == self.component[source])
             .then(|| between(&self.poses[target], &self.poses[source]))
+    }
+
+    /// Ties the maps to places that are known: scan, point relative to the middle of the scan, place and standard deviations.
+    pub(crate) fn anchored(
+        &self,
+        places: impl Iterator<Item = (usize, [f64; 3], [f64; 3], [f64; 3])>,
+    ) -> Result<Anchored, Error> {
+        let mut graph = self.solved.graph.clone();
+        for (scan, local, place, deviations) in places {
+            graph.add_position(scan, local, place, deviations).map_err(Error::Graph)?;
+        }
+        anchor(&graph, &Options::default(), &self.solved.solution).map_err(Error::Graph)
     }
 
     /// Number of scans in each component.
@@ -156,6 +170,8 @@ fn between(target: &Similarity, source: &Similarity) -> Similarity {
     Similarity::new_unchecked(source.scale() * inverse, multiply(&back, &source.rotation()), translation)
 }
 
+/// The pose graph and its solution.
+#[derive(Debug, Clone)]
 struct Solved {
     graph: PoseGraph,
     solution: Solution,

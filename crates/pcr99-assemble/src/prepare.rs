@@ -14,6 +14,7 @@ use crate::{
     Error,
     project::Project,
     scan::Scan,
+    steps::GivenScan,
     words::{Words, words_of},
 };
 
@@ -96,7 +97,7 @@ fn hash(cloud: &PreparedCloud) -> String {
 /// Reads the scans that are new or whose files have changed, and saves what is known of them. Returns `false` when it was interrupted.
 pub(crate) fn prepare(
     project: &mut Project,
-    files: &[PathBuf],
+    scans: &[GivenScan],
     clouds: &Clouds,
     interrupted: Interrupted<'_>,
     progress: &(dyn Fn(usize, usize) + Sync),
@@ -109,14 +110,13 @@ pub(crate) fn prepare(
         }
     }
     let mut next = project.scans.len();
-    for file in files {
+    for GivenScan { name, file } in scans {
         let path = std::path::absolute(file).map_err(Error::io("find", file))?;
-        let unicode = || Error::NotUnicode { path: file.clone() };
-        let (name, text) = (file.to_str().ok_or_else(unicode)?, path.to_str().ok_or_else(unicode)?);
+        let text = path.to_str().ok_or_else(|| Error::NotUnicode { path: path.clone() })?;
         let is_known = project.scans.iter().any(|scan| scan.path == text)
             || wanted.iter().any(|(_, _, known)| *known == path);
         if !is_known {
-            wanted.push((next, name.to_owned(), path));
+            wanted.push((next, name.clone(), path));
             next += 1;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pcr99::{Scale, Status};
+use pcr99::Status;
 use pcr99_base::logging;
 use pcr99_cloud::{PreparedCloud, RegisterParams, register::refine, verify::Assessment};
 use rayon::prelude::*;
@@ -35,13 +35,19 @@ pub(crate) fn rejudged(
     pairs: &[Rejudged],
     map: &Map,
     scans: &[Scan],
-    scale: Scale,
+    params: &RegisterParams,
     clouds: Clouds<'_>,
 ) -> Vec<Option<MapEdge>> {
-    pairs.par_iter().map(|pair| one(pair, map, scans, scale, clouds)).collect()
+    pairs.par_iter().map(|pair| one(pair, map, scans, params, clouds)).collect()
 }
 
-fn one(pair: &Rejudged, map: &Map, scans: &[Scan], scale: Scale, clouds: Clouds<'_>) -> Option<MapEdge> {
+fn one(
+    pair: &Rejudged,
+    map: &Map,
+    scans: &[Scan],
+    params: &RegisterParams,
+    clouds: Clouds<'_>,
+) -> Option<MapEdge> {
     let Rejudged { target, source, voxel } = *pair;
     let start = map.between(target, source)?;
     let [from, to] = [&scans[source], &scans[target]];
@@ -56,7 +62,7 @@ fn one(pair: &Rejudged, map: &Map, scans: &[Scan], scale: Scale, clouds: Clouds<
         return None;
     }
     let initial = uncentered(&start, from.center, to.center);
-    let params = RegisterParams::new().with_scale(scale).with_voxel(voxel).ok()?;
+    let params = params.clone().with_voxel(voxel).ok()?;
     let found = logging::silent(|| refine(&cloud, &other, &initial, &params)).ok()?;
     if found.status != Status::Registered {
         return None;

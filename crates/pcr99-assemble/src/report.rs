@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use pcr99::Similarity;
 use pcr99_base::eigen::symmetric_eigen;
 use pcr99_document::{
-    ASSEMBLY_SCHEMA, AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, LoopErrors,
-    PROGRAM, PoseAccuracy, ScanStatus,
+    ASSEMBLY_SCHEMA, AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, KnownPlaceResult,
+    LoopErrors, PROGRAM, PoseAccuracy, ScanStatus, WorldTie,
 };
 
 use crate::{
     choose::Fate,
+    control::{self, KnownPlace, Tie, Tied},
     engine::{Admitted, Assembled, Origin, Tried},
     map::MapEdge,
     prepare::ScanRecord,
@@ -30,6 +31,9 @@ pub(crate) struct Report<'a> {
     pub(crate) tried: &'a [Tried],
     pub(crate) same: &'a [[usize; 2]],
     pub(crate) assembled: &'a Assembled,
+    /// Known places, and what they tie.
+    pub(crate) places: &'a [KnownPlace],
+    pub(crate) tied: Option<&'a Tied>,
     pub(crate) with_scale: bool,
 }
 
@@ -43,6 +47,7 @@ impl Report<'_> {
             scans: (0..self.records.len()).map(|scan| self.scan(scan, &numbers)).collect(),
             components: self.components(&numbers),
             edges: self.edges(),
+            known_places: self.known_places(),
         }
     }
 
@@ -58,7 +63,7 @@ impl Report<'_> {
         let map = &self.assembled.map;
         let all = self.assembled.admitted.iter().zip(&map.residuals);
         all.filter(move |(admitted, _)| map.component[admitted.edge.target] == component)
-            .map(|(admitted, off)| (admitted, off * map.poses[admitted.edge.source].scale()))
+            .map(|(admitted, off)| (admitted, off * self.pose_in_map(admitted.edge.source).scale()))
     }
 
     fn scan(&self, scan: usize, numbers: &BTreeMap<usize, usize>) -> AssembledScan {
@@ -85,7 +90,8 @@ impl Report<'_> {
             component: number,
             transform: pose.map(|pose| pose.matrix()),
             scale: pose.map(|pose| pose.scale()),
-            accuracy: (number.is_some() && scan != held).then(|| self.accuracy(scan)),
+            accuracy: (number.is_some() && (scan != held || self.is_tied(component)))
+                .then(|| self.accuracy(scan)),
             edges,
             same_as: same_as.cloned(),
             note: self.note(scan),
@@ -95,6 +101,9 @@ impl Report<'_> {
     /// The pose of a scan in the map, which has the coordinates of the held scan.
     fn pose(&self, scan: usize) -> Similarity {
         let map = &self.assembled.map;
+        if let Some(pose) = self.tied.and_then(|tied| tied.pose(scan, map.component[scan], self.scans)) {
+            return pose;
+        }
         let held = map.held[map.component[scan]];
         match scan == held {
             true => Similarity::IDENTITY,
@@ -102,10 +111,55 @@ impl Report<'_> {
         }
     }
 
+    /// The pose of a scan relative to its middle, up to a shift of the map.
+    fn pose_in_map(&self, scan: usize) -> &Similarity {
+        let map = &self.assembled.map;
+        match self.tied.filter(|_| self.is_tied(map.component[scan])) {
+            Some(tied) => &tied.poses[scan],
+            None => &map.poses[scan],
+        }
+    }
+
+    fn is_tied(&self, component: usize) -> bool {
+        self.tied.is_some_and(|tied| tied.ties[component] == Some(Tie::Tied))
+    }
+
+    /// What ties a component to the world.
+    fn tie(&self, component: usize) -> Option<WorldTie> {
+        let (tied, map) = (self.tied?, &self.assembled.map);
+        let own = || (0..self.places.len()).filter(|&k| map.component[tied.scans[k]] == component);
+        let is_used = |k: &usize| tied.residuals[*k].is_some_and(|(used, ..)| used);
+        let used = own().filter(is_used).count();
+        let is_tied = self.is_tied(component);
+        let reason = match tied.ties[component].as_ref()? {
+            Tie::Tied => format!("{used} of {} known places agree", own().count()),
+            Tie::Loose(reason) => reason.clone(),
+        };
+        let rmse = is_tied.then(|| control::rmse(tied, map, component));
+        Some(WorldTie { is_tied, places: own().count(), used, rmse, reason })
+    }
+
+    fn known_places(&self) -> Vec<KnownPlaceResult> {
+        let Some(tied) = self.tied else { return Vec::new() };
+        let one = |(k, place): (usize, &KnownPlace)| KnownPlaceResult {
+            name: place.name.clone(),
+            scan: self.records[tied.scans[k]].name.clone(),
+            world: place.world,
+            deviations: place.deviations,
+            is_used: tied.residuals[k].is_some_and(|(used, ..)| used),
+            distance: tied.residuals[k].map(|(_, distance, _)| distance),
+            normalized_residual: tied.residuals[k].map(|(.., normalized)| normalized),
+        };
+        self.places.iter().enumerate().map(one).collect()
+    }
+
     fn accuracy(&self, scan: usize) -> PoseAccuracy {
         let map = &self.assembled.map;
-        let covariance = &map.covariances[scan];
-        let scale = map.poses[scan].scale();
+        let covariance = match self.tied.filter(|_| self.is_tied(map.component[scan])) {
+            Some(tied) => &tied.covariances[scan],
+            None => &map.covariances[scan],
+        };
+        let scale = self.pose_in_map(scan).scale();
         PoseAccuracy {
             translation: CONFIDENT * scale * loosest(covariance, 3),
             rotation_deg: (CONFIDENT * loosest(covariance, 0)).to_degrees().min(180.0),
@@ -120,6 +174,7 @@ impl Report<'_> {
         let map = &self.assembled.map;
         let noun = if edges == 1 { "edge admits" } else { "edges admit" };
         let is_held = map.held[map.component[scan]] == scan;
+        let is_held = is_held && !self.is_tied(map.component[scan]);
         let held = if is_held { "; its coordinates are those of the map" } else { "" };
         format!("{edges} {noun} it{held}")
     }
@@ -166,7 +221,7 @@ impl Report<'_> {
         let sizes = map.sizes();
         let one = |(_, component): (usize, usize)| {
             let own: Vec<(&Admitted, f64)> = self.edges_of(component).collect();
-            let scale = |admitted: &Admitted| map.poses[admitted.edge.source].scale();
+            let scale = |admitted: &Admitted| self.pose_in_map(admitted.edge.source).scale();
             let before = own.iter().filter_map(|(a, _)| Some(a.loop_error? * scale(a)));
             let loops_before = errors(before.collect());
             let loops_after = loops_before.and(errors(own.iter().map(|(_, off)| *off).collect()));
@@ -181,6 +236,7 @@ impl Report<'_> {
                 loops_before,
                 loops_after,
                 bridges: bridges.iter().map(|a| [name(a.edge.target), name(a.edge.source)]).collect(),
+                world: self.tie(component),
             }
         };
         order.into_iter().map(one).collect()
@@ -191,7 +247,7 @@ impl Report<'_> {
         let mut edges: Vec<AssemblyEdge> = (0..self.tried.len()).map(|pair| self.tried_edge(pair)).collect();
         for (admitted, off) in self.assembled.admitted.iter().zip(&map.residuals) {
             let MapEdge { target, source, .. } = &admitted.edge;
-            let off = off * map.poses[*source].scale();
+            let off = off * self.pose_in_map(*source).scale();
             match admitted.pair {
                 Some(pair) => {
                     let edge = &mut edges[pair];

@@ -23,6 +23,8 @@ pub struct AssemblyDocument {
     pub components: Vec<Component>,
     /// Pairs that were tried, and what became of them.
     pub edges: Vec<AssemblyEdge>,
+    /// Control points and positions of scans; empty without any.
+    pub known_places: Vec<KnownPlaceResult>,
 }
 
 /// Whether a scan has a place in a map.
@@ -120,6 +122,46 @@ pub struct Component {
     pub loops_after: Option<LoopErrors>,
     /// Edges without which the component falls into two, the one with the least evidence first.
     pub bridges: Vec<[String; 2]>,
+    /// How known places tie it to the world; null without known places in it. A component that is tied has the coordinates of the world.
+    #[serde(deserialize_with = "required")]
+    pub world: Option<WorldTie>,
+}
+
+/// How known places tie a map to the world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorldTie {
+    /// Whether they do.
+    pub is_tied: bool,
+    /// Number of known places in the map.
+    pub places: usize,
+    /// Number of those that were used; the others are gross errors.
+    pub used: usize,
+    /// Root mean square distance of the used places from where the map has them; null where nothing is tied.
+    #[serde(deserialize_with = "required")]
+    pub rmse: Option<f64>,
+    /// One sentence that explains it.
+    pub reason: String,
+}
+
+/// A control point, or the position of a scan, after maps were tied to the world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KnownPlaceResult {
+    /// Its name.
+    pub name: String,
+    /// Name of the scan in whose coordinates it was measured; the held scan for coordinates of the map.
+    pub scan: String,
+    /// Its place in the world.
+    pub world: [f64; 3],
+    /// Standard deviation of each coordinate of the place.
+    pub deviations: [f64; 3],
+    /// Whether it was used. The others are gross errors, or belong to a map that is not tied.
+    pub is_used: bool,
+    /// Distance between its place and where the map has it; null where its map is not tied.
+    #[serde(deserialize_with = "required")]
+    pub distance: Option<f64>,
+    /// The same in standard deviations of what the other places and the map lead one to expect; null where its map is not tied.
+    #[serde(deserialize_with = "required")]
+    pub normalized_residual: Option<f64>,
 }
 
 /// Errors around loops.
@@ -257,6 +299,11 @@ impl AssemblyDocument {
     /// Number of scans with this status.
     pub fn count(&self, status: ScanStatus) -> usize {
         self.scans.iter().filter(|scan| scan.status == status).count()
+    }
+
+    /// Whether all maps with known places are tied to the world.
+    pub fn is_tied_where_asked(&self) -> bool {
+        self.components.iter().filter_map(|component| component.world.as_ref()).all(|world| world.is_tied)
     }
 
     /// Whether all scans are in one map.

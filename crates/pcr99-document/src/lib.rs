@@ -45,8 +45,8 @@ mod seconds;
 mod tests;
 
 pub use assembly::{
-    ASSEMBLY_SCHEMA, AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, LoopErrors,
-    PoseAccuracy, ScanStatus,
+    ASSEMBLY_SCHEMA, AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, KnownPlaceResult,
+    LoopErrors, PoseAccuracy, ScanStatus, WorldTie,
 };
 pub use document::{CloudDocument, Document, MatchDocument};
 pub use doubt::DoubtCode;

@@ -6,7 +6,10 @@ use clap::{Args as ClapArgs, ValueEnum};
 use pcr99_assemble::Merge;
 use pcr99_plan::GivenScale;
 
-use super::values::{at_least_one, number, threads, whole};
+use super::{
+    Place,
+    values::{at_least_one, number, place, threads, whole},
+};
 
 /// Options of `assemble`.
 #[derive(Debug, ClapArgs)]
@@ -21,7 +24,7 @@ Output directory:
 Scans that do not belong together end in separate maps, which are never bridged by a guess. Results depend only on the scans and \
 options, not on threads or interruptions.
 
-Exit status: 0 all scans are in one map; 1 finished, but some scans are in other maps or in none; 2 bad usage or bad input; \
+Exit status: 0 all scans are in one map; 1 finished, but some scans are in other maps or in none, or known places tie no map; 2 bad usage or bad input; \
 130 interrupted.
 
 Examples:
@@ -48,6 +51,20 @@ pub struct Assemble {
     /// Voxel edge for downsampling scans [default: from the density and extent of both scans of a pair].
     #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
     pub voxel: Option<f64>,
+    /// Direction that is up in all scans, for instance 0,0,1: poses between scans only turn about it and move [default: unknown].
+    #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
+    pub vertical: Option<Place>,
+    /// Largest angle between the verticals of two scans, in degrees [default: 0].
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_hyphen_values = true)]
+    pub tilt: Option<f64>,
+    /// Control points that tie the map to the world: text with the columns `name scan x y z X Y Z sigma` and optionally `sigma_z`. x, y and z are coordinates of the scan, or of the
+    /// map where the scan is `map`; sigma is the standard deviation of a coordinate. Gross errors are found and named.
+    #[arg(long, value_name = "FILE")]
+    pub control: Option<PathBuf>,
+    /// Positions of scans in the world, for instance of a satellite receiver or a trajectory: text with the columns `scan X Y Z sigma` and optionally `sigma_z`. The position of a
+    /// scan is the place of the origin of its coordinates.
+    #[arg(long, value_name = "FILE")]
+    pub positions: Option<PathBuf>,
     /// What the merged cloud has: one point per voxel with the spacing that the registrations suggest (`auto`), or with the edge V; `all` points; or `none`.
     #[arg(long, value_name = "auto|V|all|none", default_value = "auto", allow_hyphen_values = true)]
     pub merge: Merge,

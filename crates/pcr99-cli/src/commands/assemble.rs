@@ -7,12 +7,12 @@ use std::{
 };
 
 use anyhow::{Result, anyhow, ensure};
-use pcr99_assemble::{AssembleOptions, Assembly, Error, Stage, assemble};
+use pcr99_assemble::{AssembleOptions, Assembly, Error, Stage, assemble, read_control, read_positions};
 use pcr99_document::{AssemblyDocument, EdgeVerdict, ScanStatus};
 
 use crate::{
     Outcome,
-    args::{Args, Assemble},
+    args::{Args, Assemble, Place},
     commands::{batch::isolation, progress::Bar},
     output::{Sink, shown},
     say,
@@ -28,7 +28,7 @@ pub(super) fn run(options: &Assemble, args: &Args) -> Result<Outcome> {
     watch::listen();
     let start = Instant::now();
     let mut watcher = Watcher { args, start, bar: None, busy: None };
-    let given = given(options, args);
+    let given = given(options, args)?;
     let found = assemble(&options.scans, &options.output, &given, &watch::interrupted, &mut |stage| {
         watcher.see(stage)
     });
@@ -49,14 +49,23 @@ pub(super) fn run(options: &Assemble, args: &Args) -> Result<Outcome> {
     let text = if options.json { found.document.to_json() } else { summary(&found.document) };
     Sink::new(None)?.write(|out| out.write_all(text.as_bytes()))?;
     note(&written_line(&found, &options.output, start.elapsed()));
-    Ok(if found.document.is_one_map() { Outcome::Done } else { Outcome::NotReliable })
+    let is_complete = found.document.is_one_map() && found.document.is_tied_where_asked();
+    Ok(if is_complete { Outcome::Done } else { Outcome::NotReliable })
 }
 
-fn given(options: &Assemble, args: &Args) -> AssembleOptions {
+fn given(options: &Assemble, args: &Args) -> Result<AssembleOptions> {
     let mut given = AssembleOptions::default();
     given.scale = options.scale;
     given.voxel = options.voxel;
+    given.vertical = options.vertical.map(|Place(up)| up);
+    given.tilt = options.tilt;
     given.seed = options.seed;
+    if let Some(file) = &options.control {
+        given.known_places.extend(read_control(file)?);
+    }
+    if let Some(file) = &options.positions {
+        given.known_places.extend(read_positions(file)?);
+    }
     given.same_rig = options.same_rig.clone();
     given.resume = options.resume;
     given.threads = options.threads.and_then(NonZero::new);
@@ -67,7 +76,7 @@ fn given(options: &Assemble, args: &Args) -> AssembleOptions {
     given.pair_pages = options.pair_pages;
     given.command = Some(args.command_line.clone());
     given.isolation = isolation(&args.program, options.threads);
-    given
+    Ok(given)
 }
 
 /// Shows what an assembly is doing.
@@ -134,6 +143,22 @@ fn summary(document: &AssemblyDocument) -> String {
             "map {number:<7} {} scans, {} edges{loops}{weakest}",
             component.scans, component.edges
         ));
+        if let Some(tie) = &component.world {
+            let how = match tie.rmse {
+                Some(rmse) => format!("tied to the world: {}, rmse {}", tie.reason, shown(rmse)),
+                None => format!("NOT tied to the world: {}", tie.reason),
+            };
+            lines.push(format!("            {how}"));
+        }
+    }
+    for place in document.known_places.iter().filter(|place| !place.is_used) {
+        if let (Some(distance), Some(normalized)) = (place.distance, place.normalized_residual) {
+            lines.push(format!(
+                "gross error {} is off by {}, {normalized:.1} standard deviations, and is left out",
+                place.name,
+                shown(distance)
+            ));
+        }
     }
     for scan in document.scans.iter().filter(|scan| scan.status != ScanStatus::Placed) {
         lines.push(format!("{:<11} {}: {}", scan.status.as_str(), scan.name, scan.reason));

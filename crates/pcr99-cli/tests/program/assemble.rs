@@ -119,6 +119,99 @@ fn scans_become_one_map_and_added_scans_repeat_nothing() {
     assert!(words(&document, "edges", "verdict").contains(&"identical"));
 }
 
+/// A point of the terrain in coordinates of a scan.
+fn in_scan(scan: usize, [x, y, z]: [f64; 3]) -> [f64; 3] {
+    let (angle, [a, b, c]) = motion(scan);
+    [angle.cos() * x - angle.sin() * y + a, angle.sin() * x + angle.cos() * y + b, z + c]
+}
+
+/// Place of the terrain in the world.
+const WORLD: [f64; 3] = [500_000.0, 4_000_000.0, 100.0];
+
+/// Largest distance between a point in the world and where the scans have it.
+fn largest_world_error(document: &Value) -> f64 {
+    let p = [3.0, 2.0, height(3.0, 2.0)];
+    let scans = document["scans"].as_array().expect("scans").iter().enumerate();
+    scans
+        .map(|(place, scan)| {
+            let own = in_scan(place, p);
+            let off = |k: usize| {
+                let m = |l: usize| scan["transform"][k][l].as_f64().expect("a number");
+                m(0) * own[0] + m(1) * own[1] + m(2) * own[2] + m(3) - WORLD[k] - p[k]
+            };
+            (0..3).map(|k| off(k) * off(k)).sum::<f64>().sqrt()
+        })
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn known_places_tie_the_map_to_the_world() {
+    let place = Place::new();
+    (0..3).for_each(|scan| write_scan(&place, &format!("s{scan}.csv"), scan));
+    let mut text = String::from("name,scan,x,y,z,X,Y,Z,sigma\n");
+    for (k, [x, y]) in
+        [[0.5, 0.5], [4.5, 3.0], [2.0, 3.5], [6.5, 0.4], [3.3, 1.7], [5.6, 3.6]].into_iter().enumerate()
+    {
+        let p = [x, y, height(x, y)];
+        let [u, v, w] = in_scan(k % 3, p);
+        // P3 has a slip of the pen.
+        let slip = if k == 3 { 1.0 } else { 0.0 };
+        text += &format!(
+            "P{k},s{}.csv,{u},{v},{w},{},{},{},0.01\n",
+            k % 3,
+            WORLD[0] + x + slip,
+            WORLD[1] + y,
+            WORLD[2] + p[2]
+        );
+    }
+    place.write("points.csv", &text);
+    let document = place.json(
+        0,
+        "assemble s0.csv s1.csv s2.csv --output one --control points.csv --vertical 0,0,1 --tilt 0.5",
+    );
+    let error = largest_world_error(&document);
+    assert!(error < 0.03, "{error}");
+    let is_used: Vec<bool> = (document["known_places"].as_array().expect("places").iter())
+        .map(|place| place["is_used"] == true)
+        .collect();
+    assert_eq!(is_used, [true, true, true, false, true, true]);
+    assert_eq!(document["components"][0]["world"]["reason"], "5 of 6 known places agree");
+    let told = |scan: &Value| scan["accuracy"]["translation"].as_f64().is_some_and(|told| told < 0.1);
+    assert!(document["scans"].as_array().expect("scans").iter().all(told), "{document}");
+    assert!(place.read("one/index.html").contains("Known places"));
+
+    // Positions of the scans do the same, later and without repeating a pair.
+    let mut text = String::new();
+    for scan in 0..3 {
+        let (angle, [a, b, c]) = motion(scan);
+        let [x, y] = [-angle.cos() * a - angle.sin() * b, angle.sin() * a - angle.cos() * b];
+        text += &format!("s{scan}.csv {} {} {} 0.02 0.05\n", WORLD[0] + x, WORLD[1] + y, WORLD[2] - c);
+    }
+    place.write("gps.txt", &text);
+    let options = "--vertical 0,0,1 --tilt 0.5";
+    let ran =
+        place.run(&format!("assemble --output one --resume --positions gps.txt {options}")).with_status(0);
+    assert!(ran.err.contains("0 new pairs") && ran.out.contains("tied to the world: 3 of 3"), "{ran:?}");
+    let document: Value = serde_json::from_str(&place.read("one/poses.json")).expect("a document");
+    let error = largest_world_error(&document);
+    assert!(error < 0.1, "{error}");
+
+    // Too few are said, and mistakes are named before anything runs.
+    place.write("few.csv", "P1,map,0,0,0,1,2,3,0.01\nP2,s1.csv,1,0,0,2,2,3,0.01\n");
+    let ran =
+        place.run(&format!("assemble --output one --resume --control few.csv {options}")).with_status(1);
+    assert!(ran.out.contains("NOT tied to the world: it has 2 known places, but 3 are needed"), "{ran:?}");
+    for (text, said) in [
+        ("P1,s9.csv,0,0,0,1,2,3,0.01\n", "`s9.csv`, which the project does not have"),
+        ("P1,map,0,0,0,1,2,3\n", "line 1"),
+        ("P1,map,0,0,0,1,2,3,0\n", "standard deviation is 0"),
+        ("P1,map,0,0,0,1,2,3,1\nP1,map,0,0,0,1,2,3,1\n", "occurs twice"),
+    ] {
+        place.write("wrong.csv", text);
+        place.run(&format!("assemble --output one --resume --control wrong.csv {options}")).refused(&[said]);
+    }
+}
+
 #[test]
 fn scans_of_other_units_are_noted() {
     let place = Place::new();

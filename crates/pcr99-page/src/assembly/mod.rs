@@ -7,7 +7,8 @@ use std::path::Path;
 use askama::Template;
 use pcr99::Status;
 use pcr99_document::{
-    AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, LoopErrors, ScanStatus,
+    AssembledScan, AssemblyDocument, AssemblyEdge, Component, EdgeVerdict, KnownPlaceResult, LoopErrors,
+    ScanStatus,
 };
 use serde::Serialize;
 
@@ -17,6 +18,9 @@ use crate::{
     numbers::{grouped, percent, shown},
     status::Mark,
 };
+
+/// Largest coordinate relative to the extent of a map that is drawn as it is.
+const MOST_OFFSET: f64 = 100.0;
 
 const SCRIPT: &str = include_str!("script.js");
 
@@ -92,6 +96,7 @@ impl<'a> AssemblyPage<'a> {
                 .collect(),
             scans: document.scans.iter().enumerate().map(|(place, scan)| ScanRow { place, scan }).collect(),
             edges: self.edges(),
+            places: document.known_places.iter().map(|place| PlaceRow { place }).collect(),
         });
         make(Page {
             title: &format!("pcr99 assemble: {sentence}"),
@@ -106,17 +111,35 @@ impl<'a> AssemblyPage<'a> {
 
     /// What the script draws.
     fn data(&self) -> Data<'_> {
+        let components = 0..self.document.components.len();
+        let origins: Vec<[f64; 3]> = components.map(|number| self.origin(number)).collect();
         let scan = |part: &ScanPoints| {
             let scan = &self.document.scans[part.scan];
-            let rounded = |x: f64| (x * 1e6).round() / 1e6;
-            DataScan {
-                place: part.scan,
-                name: &scan.name,
-                component: scan.component.unwrap_or(0),
-                points: part.points.iter().flatten().copied().map(rounded).collect(),
-            }
+            let component = scan.component.unwrap_or(0);
+            let origin = origins.get(component).copied().unwrap_or([0.0; 3]);
+            let rounded = |p: &[f64; 3]| -> [f64; 3] {
+                std::array::from_fn(|axis| ((p[axis] - origin[axis]) * 1e6).round() / 1e6)
+            };
+            let points = part.points.iter().flat_map(rounded).collect();
+            DataScan { place: part.scan, name: &scan.name, component, points }
         };
-        Data { scans: self.points.iter().map(scan).collect() }
+        Data { scans: self.points.iter().map(scan).collect(), origins }
+    }
+
+    /// What is subtracted from the points of a component: browsers draw in single precision, which large coordinates of the world do not have.
+    fn origin(&self, component: usize) -> [f64; 3] {
+        let is_here = |part: &&ScanPoints| self.document.scans[part.scan].component == Some(component);
+        let own = || self.points.iter().filter(is_here).flat_map(|part| &part.points);
+        std::array::from_fn(|axis| {
+            let (low, high) = (own().map(|p| p[axis]))
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+            // Up to there, single precision shows a hundredth of a thousandth of the extent.
+            if low.abs().max(high.abs()) > MOST_OFFSET * (high - low) && (high - low).is_finite() {
+                (0.5 * (low + high)).round()
+            } else {
+                0.0
+            }
+        })
     }
 
     /// Edges that are worth a row: all that are admitted or in conflict, then the others.
@@ -135,6 +158,8 @@ impl<'a> AssemblyPage<'a> {
 #[derive(Serialize)]
 struct Data<'a> {
     scans: Vec<DataScan<'a>>,
+    /// What was subtracted from the points of each component.
+    origins: Vec<[f64; 3]>,
 }
 
 #[derive(Serialize)]
@@ -156,6 +181,37 @@ struct Body<'a> {
     components: Vec<ComponentRow<'a>>,
     scans: Vec<ScanRow<'a>>,
     edges: Vec<EdgeRow<'a>>,
+    places: Vec<PlaceRow<'a>>,
+}
+
+struct PlaceRow<'a> {
+    place: &'a KnownPlaceResult,
+}
+
+impl PlaceRow<'_> {
+    fn class(&self) -> &'static str {
+        match (self.place.is_used, self.place.distance) {
+            (true, _) => "good",
+            (false, Some(_)) => "bad",
+            (false, None) => "doubtful",
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        match (self.place.is_used, self.place.distance) {
+            (true, _) => "used",
+            (false, Some(_)) => "gross error",
+            (false, None) => "its map is not tied",
+        }
+    }
+
+    fn distance(&self) -> String {
+        self.place.distance.map_or("–".to_owned(), |x| shown(rounded(x)))
+    }
+
+    fn normalized(&self) -> String {
+        self.place.normalized_residual.map_or("–".to_owned(), |x| format!("{x:.1}"))
+    }
 }
 
 struct ComponentRow<'a> {
@@ -168,6 +224,17 @@ impl ComponentRow<'_> {
         errors.map_or("–".to_owned(), |e| {
             format!("{} ({})", shown(rounded(e.median)), shown(rounded(e.largest)))
         })
+    }
+
+    fn coordinates(&self) -> String {
+        match &self.c.world {
+            None => format!("those of {}", self.c.held),
+            Some(tie) if tie.is_tied => {
+                let rmse = tie.rmse.map_or(String::new(), |rmse| format!(", rmse {}", shown(rounded(rmse))));
+                format!("the world: {}{rmse}", tie.reason)
+            }
+            Some(tie) => format!("those of {}; not tied to the world: {}", self.c.held, tie.reason),
+        }
     }
 
     fn weakest(&self) -> String {
@@ -309,7 +376,9 @@ mod tests {
                 loops_before: None,
                 loops_after: None,
                 bridges: vec![["a.ply".to_owned(), "</script><b>".to_owned()]],
+                world: None,
             }],
+            known_places: Vec::new(),
             edges: vec![AssemblyEdge {
                 target: 0,
                 source: 1,
@@ -343,5 +412,38 @@ mod tests {
             assert!(html.contains(shown), "{shown}");
         }
         assert!(!html.contains("</script><b>"));
+        assert!(!html.contains("Known places"));
+    }
+
+    #[test]
+    fn known_places_are_shown_and_large_coordinates_keep_their_digits() {
+        let mut document = document();
+        let place = |name: &str, is_used: bool| KnownPlaceResult {
+            name: name.to_owned(),
+            scan: "a.ply".to_owned(),
+            world: [500_000.0, 4_000_000.0, 100.0],
+            deviations: [0.01; 3],
+            is_used,
+            distance: Some(0.0123),
+            normalized_residual: Some(9.5),
+        };
+        document.known_places = vec![place("P1", true), place("P2", false)];
+        document.components[0].world = Some(pcr99_document::WorldTie {
+            is_tied: true,
+            places: 2,
+            used: 1,
+            rmse: Some(0.004),
+            reason: "1 of 2 known places agree".to_owned(),
+        });
+        let points = vec![[500_000.25, 4_000_000.0, 1.0], [500_001.75, 4_000_001.0, 0.0]];
+        let html = AssemblyPage::new(&document, &[ScanPoints { scan: 1, points }]).to_html();
+        for shown in [
+            "gross error",
+            "the world: 1 of 2 known places agree, rmse 0.004",
+            "[-0.75,-1.0,1.0,0.75,0.0,0.0]",
+            "[[500001.0,4000001.0,0.0]]",
+        ] {
+            assert!(html.contains(shown), "{shown}");
+        }
     }
 }

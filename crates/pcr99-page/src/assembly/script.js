@@ -50,13 +50,15 @@
       marker: { size: total > 60000 ? 1 : 1.6, symbol: "square", color: colorOf(scan.place), line: { width: 0 } },
       hovertemplate: `${scan.place}<br>%{x:.5~g}, %{y:.5~g}, %{z:.5~g}<extra></extra>`,
     }));
-    const axis = (title) => ({
-      title: { text: title, font: { size: 11 } }, tickfont: { size: 10 }, nticks: 5, color: pcr99.color("soft"), gridcolor: pcr99.color("line"),
+    // What was subtracted from large coordinates, which single precision does not show.
+    const origin = data.origins[chosen()] ?? [0, 0, 0];
+    const axis = (name, place) => ({
+      title: { text: origin[place] === 0 ? name : `${name} ${origin[place] > 0 ? "−" : "+"} ${Math.abs(origin[place])}`, font: { size: 11 } }, tickfont: { size: 10 }, nticks: 5, color: pcr99.color("soft"), gridcolor: pcr99.color("line"),
       zeroline: false, showspikes: false, showbackground: false, linecolor: pcr99.color("line"), exponentformat: "power",
     });
     const layout = {
       margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", uirevision: chosen(),
-      scene: { aspectmode: "data", xaxis: axis("x"), yaxis: axis("y"), zaxis: axis("z") },
+      scene: { aspectmode: "data", xaxis: axis("x", 0), yaxis: axis("y", 1), zaxis: axis("z", 2) },
     };
     return pcr99.draw(frame, traces, layout, { displaylogo: false, displayModeBar: false });
   }
