@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn a_page_shows_what_the_document_says_and_nothing_is_taken_for_markup() {
         let document = document();
-        let points = [ScanPoints { scan: 1, points: vec![[0.5, 0.25, -1.0]] }];
+        let points = [ScanPoints { scan: 1, points: vec![[0.5, 0.25, -1.0], [1.5, 1.25, 0.0]] }];
         let page = AssemblyPage::new(&document, &points).with_links(vec![Some("pages/0-1.html".to_owned())]);
         let html = page.with_command("pcr99 assemble a.ply").to_html();
         for shown in [
@@ -407,7 +407,7 @@ mod tests {
             "0.00123",
             "12\u{202f}345",
             "./pages/0-1.html",
-            "[0.5,0.25,-1.0]",
+            "[0.5,0.25,-1.0,1.5,1.25,0.0]",
         ] {
             assert!(html.contains(shown), "{shown}");
         }
