@@ -13,6 +13,12 @@ import pytest
 import pcr99
 
 
+@pytest.fixture(autouse=True)
+def level_of_a_new_interpreter(caplog: pytest.LogCaptureFixture) -> None:
+    """Sets the level of the root logger that Python starts with. Ray, in other tests, changes it."""
+    caplog.set_level(logging.WARNING)
+
+
 def matches(count: int = 400, right: float = 0.1, seed: int = 3) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     source = rng.random((count, 3))
