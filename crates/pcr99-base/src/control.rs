@@ -18,9 +18,9 @@ use crate::{
 
 /// Largest residual of a right point, in standard deviations of a coordinate: one right point of a thousand is beyond (χ² with three degrees of freedom).
 pub const GATE: f64 = 4.033;
-/// Largest number of subsets that are tried, …
+/// Largest number of subsets that are tried.
 const MOST_SUBSETS: usize = 20_000;
-/// … and largest number of residuals of all of them together: many points need fewer subsets each, because some are right.
+/// Largest number of residuals that are computed for all subsets together. It bounds the time where there are many points.
 const MOST_RESIDUALS: usize = 500_000;
 /// Smallest number of subsets: with 40 % of wrong points, one in five subsets of three is right.
 const FEWEST_SUBSETS: usize = 200;

@@ -59,7 +59,7 @@ fn without_times(json: &[u8]) -> Value {
     document
 }
 
-/// The same with all numbers as doubles: JavaScript writes 1 for 1.0.
+/// A document with all numbers as doubles, because JavaScript writes 1 for 1.0.
 fn as_doubles(value: Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64()),

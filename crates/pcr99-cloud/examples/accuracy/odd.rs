@@ -66,7 +66,7 @@ pub fn print(runs: u64, only: Option<&str>) {
     }
 }
 
-/// The same motion without its scale. Only its rotation is compared.
+/// A motion without its scale. Only its rotation is compared.
 fn rigid(pose: &Similarity) -> Similarity {
     Similarity::new(1.0, pose.rotation(), [0.0; 3]).expect("a rotation")
 }

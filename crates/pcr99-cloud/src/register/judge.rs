@@ -56,15 +56,15 @@ const STRONG: f64 = -100.0;
 const LEAST_OFF_PLANE_STRONG: f64 = 0.01;
 /// No fraction off large planes is needed when log₁₀ of the number of false alarms is at most this: gentle hills are almost planes.
 const VERY_STRONG: f64 = -200.0;
-/// None is needed either when this fraction of one cloud overlaps, because its borders then align as well, …
+/// Fraction of one cloud that overlaps from which none is needed either, because its borders then align as well.
 const WHOLE: f64 = 0.9;
-/// … and log₁₀ of the number of false alarms is at most this.
+/// Largest log₁₀ of the number of false alarms for that.
 const WHOLE_STRONG: f64 = -50.0;
 /// Weight of the contradictions of the answer when they are compared with those of a rival.
 const MUCH_MORE: f64 = 2.0;
-/// A rival fits worse, at the points that both explain, when its surfaces are this many times as far apart, …
+/// A rival fits worse, at the points that both explain, when its surfaces are this many times as far apart, plus [`FARTHER_BY`].
 const FARTHER: f64 = 1.25;
-/// … plus this many voxels. For a right pose beside a wrong one the difference was at most 0.025 voxels.
+/// Distance that is added to that limit, in voxels. For a right pose beside a wrong one the difference was at most 0.025 voxels.
 const FARTHER_BY: f64 = 0.05;
 /// A pose that was found has a better score than the initial one when it is this many times as high. Scores of the poses of symmetric objects, which fit equally
 /// well, differ by up to 4 %.

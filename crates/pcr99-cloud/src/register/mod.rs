@@ -162,9 +162,9 @@ const FINEST: f64 = 1e-5;
 /// Voxel of the dense sample, as a fraction of the voxel of the search.
 const FINE: f64 = 0.5;
 
-/// Voxels of the second look, in voxels of the first: coarser where noise or distance hide the features, …
+/// Coarser voxel of the second look, in voxels of the first. It helps where noise or distance hide the features.
 const COARSER: f64 = 1.5;
-/// … and finer where features are small.
+/// Finer voxel of the second look, in voxels of the first. It helps where features are small.
 const FINER: f64 = 0.7;
 
 /// A registration in progress.

@@ -19,11 +19,11 @@ const STEP: f64 = 1.259_921_049_894_873_2;
 const STEPS: i32 = 4;
 /// Range of scales searched with one ratio: from the ratio divided by this to the ratio times this.
 const REACH: f64 = 1.35;
-/// The search for a ratio ends with a candidate whose log₁₀ of the number of false alarms is below this, …
+/// The search for a ratio ends with a candidate whose log₁₀ of the number of false alarms is below this, and that meets the next two limits.
 const CLEAR_EVIDENCE: f64 = -20.0;
-/// … whose surfaces are at most this far apart, in voxels, …
+/// Largest distance of the surfaces of such a candidate, in voxels.
 const CLEAR_RESIDUAL: f64 = 0.35;
-/// … and at least this fraction of whose normals agree.
+/// Smallest fraction of its normals that agree.
 const CLEAR_AGREEMENT: f64 = 0.65;
 
 impl Task<'_> {

@@ -36,9 +36,9 @@ const WEAK: f64 = 0.1;
 /// A direction is held when its eigenvalue of `A` is at least this fraction of the mean, and its standard deviation is less than half a cell: beyond, the
 /// patches would have other planes. A corridor whose only relief are ten doors has a fraction of about 0.0005. Below, rounding decides.
 const HELD: f64 = 1e-4;
-/// … and when it is this many times its standard deviation. Which patches have new planes is random.
+/// Smallest eigenvalue of a direction that is held, in its own standard deviations. It is random, because patches get new planes at random.
 const SURE: f64 = 3.0;
-/// The same for directions that are held weakly. Noise tilts planes in a way that makes the slope positive: floors without relief have 0.5 to 3.3 times, with 0.0005
+/// Smallest eigenvalue of a direction that is held weakly, in its own standard deviations. Noise tilts planes in a way that makes the slope positive: floors without relief have 0.5 to 3.3 times, with 0.0005
 /// to 0.003 of the mean (seeds 20 to 23 of the test of floors).
 const WEAKLY_SURE: f64 = 5.0;
 /// Smallest cosine between a direction and the directions that it is one of.

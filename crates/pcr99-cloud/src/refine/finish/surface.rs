@@ -15,9 +15,9 @@ const FEWEST: usize = 200;
 const LAST_CELLS: usize = 8;
 /// Largest number of cells of the level whose flat cells are patches as a whole.
 const COARSE_CELLS: usize = 6000;
-/// A cell is flat where the squared scatter is at most this many times that of the smallest cells, …
+/// Largest squared scatter of a flat cell, relative to that of the smallest cells.
 const FLAT: f64 = 1.5;
-/// … or the scatter is at most this fraction of the cell.
+/// Scatter below which a cell is flat in any case, as a fraction of its size.
 const FLAT_SHARE: f64 = 0.02;
 
 /// A patch: the points of a cell.
